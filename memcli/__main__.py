@@ -1,0 +1,5 @@
+"""`python -m memcli`."""
+
+from memcli.cli.main import main
+
+main()
