@@ -1,0 +1,30 @@
+"""Editing a text in the person's editor, through a private file inside the store's own state."""
+
+import os
+import shlex
+
+from memcli.base import command, errors
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memcli.store.folder import Store
+
+
+def edit(store: "Store", text: str) -> str:
+    """The text as the editor left it. Raises SystemFailure when the editor fails, UsageError when it is not UTF-8."""
+    words = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    name = f"edit-{os.getpid()}.md"
+    with store.folder(".memcli", create=True) as d:
+        d.remove(name)
+        d.create(name, f"{text}\n".encode())
+        try:
+            if command.edit([*words, d.where(name)]) != 0:
+                raise errors.SystemFailure("the editor did not end well; nothing was changed", path=words[0])
+            data = d.read(name) or b""
+        finally:
+            d.remove(name)
+    try:
+        found = data.decode()
+    except UnicodeDecodeError:
+        raise errors.UsageError("the edited text is not UTF-8; nothing was changed") from None
+    return found[:-1] if found.endswith("\n") else found

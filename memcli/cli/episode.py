@@ -1,0 +1,155 @@
+"""`memcli episode ...`: what happened, in order."""
+
+from memcli.base import clock, errors
+from memcli.cli import session
+from memcli.cli.call import Context, Listing, Output
+from memcli.model import labels
+
+
+def add(
+    ctx: Context,
+    text: str | None = None,
+    *,
+    task: str | None = None,
+    session_: str | None = None,
+    run: str | None = None,
+    agent: str | None = None,
+    outcome: str | None = None,
+    at: str | None = None,
+    finding: tuple[str, ...] = (),
+    approach: str | None = None,
+    tool: tuple[str, ...] = (),
+    steps: int = 0,
+    pattern: tuple[str, ...] = (),
+    concept: tuple[str, ...] = (),
+    modality: str | None = None,
+    evidence: tuple[str, ...] = (),
+    trace: str | None = None,
+    source: str | None = None,
+    confidence: str | None = None,
+    ttl: str | None = None,
+    sensitivity: str | None = None,
+    tag: tuple[str, ...] = (),
+    importance: str | None = None,
+    allow_secret: bool = False,
+    allow_pii: bool = False,
+) -> Output:
+    """Append an episode to its month: what was done and what came of it.
+
+    Example: memcli episode add "Moved the webhooks; replayed 214." --task "Move billing to the new queue" --outcome completed
+    """
+    from memcli.engine import remember
+
+    if text is None and task is None:
+        raise errors.UsageError("an episode needs a text or --task")
+    made, notes = remember.add_episode(
+        session.store(ctx),
+        session.text_or_stdin(text) or "",
+        now=session.now(ctx),
+        at=None if at is None else clock.parse(at),
+        source=source,
+        confidence=confidence,
+        ttl_minutes=None if ttl is None else clock.parse_ttl(ttl),
+        sensitivity=sensitivity,
+        importance=importance,
+        allow_secret=allow_secret,
+        allow_pii=allow_pii,
+        default_kind=session.writer_kind(),
+        task=task or "",
+        session=session_ or "",
+        run=run or "",
+        agent=agent or "",
+        outcome=outcome or "unknown",
+        findings=finding,
+        approach=approach or "",
+        tools=tool,
+        steps=steps,
+        patterns=pattern,
+        concepts=concept,
+        modality=modality or "text",
+        evidence=tuple(_evidence(e) for e in evidence),
+        trace=trace or "",
+        tags=tag,
+    )
+    data = {"how": "created", "id": made.id, "at": clock.show(made.at), "sensitivity": str(made.sensitivity)}
+    data["path"] = f"episodes/{made.month}.md"
+    return Output(data, f"{made.id}\n", notes=notes)
+
+
+def list_(
+    ctx: Context,
+    *,
+    session_: str | None = None,
+    outcome: str | None = None,
+    tag: tuple[str, ...] = (),
+    since: str | None = None,
+    until: str | None = None,
+    clearance: str = "internal",
+    n: int = 20,
+) -> Listing:
+    """List episodes, newest first: time, outcome, id, task.
+
+    Example: memcli episode list --outcome failed -n 5
+    """
+    from memcli.cli import show
+    from memcli.engine import view
+
+    store, now = session.store(ctx), session.now(ctx)
+    first, last = _moment(since, now), _moment(until, now)
+    if outcome is not None:
+        labels.choice(outcome, "outcome", labels.OUTCOMES)
+    seen = view.survey(store, now, labels.sensitivity(clearance), layers=("episodes",))
+    chosen = [
+        e
+        for e in seen.episodes
+        if (session_ is None or e.session == session_)
+        and (outcome is None or e.outcome == outcome)
+        and set(tag) <= set(e.tags)
+        and (first is None or e.at >= first)
+        and (last is None or e.at <= last)
+    ]
+    shown = chosen[:n] if n > 0 else chosen
+    notes = [f"{seen.withheld} withheld"] if seen.withheld else []
+    if len(shown) < len(chosen):
+        notes.append(f"{len(chosen) - len(shown)} more; -n 0 shows all")
+    return Listing([show.episode(e) for e in shown], "".join(map(show.episode_line, shown)), notes=tuple(notes))
+
+
+def show(ctx: Context, id: str, *, reveal: bool = False) -> Output:  # noqa: A002 - the argument is called ID
+    """Print one episode with all that is known of it.
+
+    Example: memcli episode show 0199e4a0-5b00-7c3e-9a51-0d6a0f1b2c3d
+    """
+    from memcli.cli import show as words
+    from memcli.engine import forget
+    from memcli.model import policy
+
+    found = forget.find_episode(session.store(ctx), id)
+    if found is None or policy.expired(found, session.now(ctx)):
+        raise errors.NotFound("no episode of this id", hint="memcli episode list")
+    if found.sensitivity > labels.INTERNAL and not reveal:
+        raise errors.Withheld("this episode is withheld: its label is above internal")
+    row = words.episode(found, plain=reveal)
+    text = "".join(f"{name}: {_flat(item)}\n" for name, item in row.items() if name != "text")
+    return Output(row, f"{text}\n{row['text']}\n")
+
+
+def _flat(item: object) -> str:
+    if isinstance(item, dict):
+        return " ".join(str(v) for v in item.values())
+    return ", ".join(map(_flat, item)) if isinstance(item, list) else str(item)
+
+
+def _moment(words: str | None, now: "object") -> "object":
+    """An instant, or so long before now."""
+    if words is None:
+        return None
+    if words[:1].isdigit() and words[-1:] in "mhdw" or words[:1] == "P":
+        return clock.add_minutes(now, -clock.parse_ttl(words))  # type: ignore[arg-type]
+    return clock.parse(words)
+
+
+def _evidence(words: str) -> dict[str, str]:
+    """`image:shot.png` as {modality, source}; a word without a colon is a source of text."""
+    modality, colon, source = words.partition(":")
+    return {"modality": modality, "source": source} if colon and modality.isalpha() else {"modality": "text", "source": words}

@@ -1,0 +1,287 @@
+"""`memcli fact ...`: durable facts by key."""
+
+from memcli.base import clock, errors
+from memcli.cli import session
+from memcli.cli.call import Context, Listing, Output
+from memcli.model import keys, labels, policy
+from memcli.store import facts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memcli.model.records import Fact
+    from memcli.store.folder import Store
+
+
+def set_(
+    ctx: Context,
+    key: str,
+    value: str | None = None,
+    *,
+    source: str | None = None,
+    confidence: str | None = None,
+    ttl: str | None = None,
+    sensitivity: str | None = None,
+    tag: tuple[str, ...] = (),
+    domain: str | None = None,
+    importance: str | None = None,
+    derived_from: tuple[str, ...] = (),
+    run: str | None = None,
+    agent: str | None = None,
+    modality: str | None = None,
+    if_match: str | None = None,
+    create: bool = False,
+    allow_secret: bool = False,
+    allow_pii: bool = False,
+) -> Output:
+    """Keep a fact; a new value of a key replaces the old one, which stays in its history.
+
+    What is not named stays as it is. Without a value only the named metadata changes. The same write twice says
+    "unchanged" and touches no file.
+
+    Example: memcli fact set "deploy target" "Fly.io, region fra" --source user:anna --tag deploy
+    Example: memcli fact set "code freeze" "No releases this week" --ttl 7d
+    """
+    from memcli.engine import remember
+
+    if value is not None and value != "-" and sensitivity == "restricted":
+        warn: tuple[str, ...] = ("a restricted value on the command line can be seen by others; pass it on stdin with -",)
+    else:
+        warn = ()
+    written = remember.set_fact(
+        session.store(ctx),
+        key,
+        session.text_or_stdin(value),
+        now=session.now(ctx),
+        source=source,
+        confidence=confidence,
+        ttl_minutes=None if ttl is None else clock.parse_ttl(ttl),
+        sensitivity=sensitivity,
+        tags=tag or None,
+        domain=domain,
+        importance=importance,
+        derived_from=derived_from or None,
+        run=run,
+        agent=agent,
+        modality=modality,
+        if_match=if_match,
+        create=create,
+        allow_secret=allow_secret,
+        allow_pii=allow_pii,
+        default_kind=session.writer_kind(),
+    )
+    return _written(written.fact, written.how, (*warn, *written.notes))
+
+
+def get(ctx: Context, key: str, *, reveal: bool = False) -> Output:
+    """Print the value of a fact.
+
+    A sensitive or restricted one is withheld (exit 6) unless --reveal is given. With --json also its metadata and the
+    digest that --if-match takes.
+
+    Example: memcli fact get "deploy target"
+    """
+    store, now = session.store(ctx), session.now(ctx)
+    fact = _live(store, key, now)
+    if not reveal:
+        check_clearance(fact)
+    notes = [] if fact.state == "ok" else [_STATES[fact.state]]
+    text = fact.text
+    if not reveal:
+        from memcli.model import redact
+
+        shown = redact.mask(text)
+        if shown.counts:
+            notes.append(f"masked: {', '.join(sorted(shown.counts))}; --reveal shows it as it is")
+        text = shown
+    data: object = None
+    if ctx.json:
+        from memcli.cli import show
+
+        data = show.fact(fact, now, store.settings["decay.fact_half_life_days"], plain=reveal)
+    return Output(data, f"{text}\n", notes=tuple(notes))
+
+
+def list_(
+    ctx: Context,
+    *,
+    tag: tuple[str, ...] = (),
+    domain: str | None = None,
+    source: str | None = None,
+    prefix: str | None = None,
+    clearance: str = "internal",
+    n: int = 0,
+) -> Listing:
+    """List current facts, one a line: key, tab, first line of the value.
+
+    What is above the clearance is not shown, only counted on stderr.
+
+    Example: memcli fact list --domain infra
+    """
+    from memcli.cli import show
+    from memcli.engine import view
+
+    store, now = session.store(ctx), session.now(ctx)
+    seen = view.survey(store, now, labels.sensitivity(clearance), layers=("facts",))
+    chosen = [f for f in seen.facts if _matches(f, tag, domain, source, prefix)]
+    chosen.sort(key=lambda f: f.key)
+    shown = chosen[:n] if n > 0 else chosen
+    half_life = store.settings["decay.fact_half_life_days"]
+    rows = [show.fact(f, now, half_life) for f in shown] if ctx.json or ctx.jsonl else []
+    text = "".join(show.fact_line(f) for f in shown)
+    notes = [f"{seen.withheld} withheld"] if seen.withheld else []
+    if len(shown) < len(chosen):
+        notes.append(f"{len(chosen) - len(shown)} more")
+    return Listing(rows, text, notes=tuple(notes))
+
+
+def edit(ctx: Context, key: str, *, reveal: bool = False) -> Output:
+    """Edit the value of a fact in $VISUAL or $EDITOR; a changed value replaces the old one.
+
+    Example: EDITOR=nano memcli fact edit "deploy target"
+    """
+    from memcli.cli import editor
+    from memcli.engine import remember
+
+    store, now = session.store(ctx), session.now(ctx)
+    fact = _live(store, key, now)
+    if not reveal:
+        check_clearance(fact)
+    text = editor.edit(store, fact.text)
+    written = remember.set_fact(store, fact.key, text, now=now, if_match=fact.digest, default_kind="user")
+    return _written(written.fact, written.how, written.notes)
+
+
+def rename(ctx: Context, old: str, new: str) -> Output:
+    """Give a fact another key; its history follows.
+
+    Example: memcli fact rename "deploy target" "production host"
+    """
+    from memcli.engine import remember
+
+    fact = remember.rename_fact(session.store(ctx), old, new, now=session.now(ctx))
+    return _written(fact, "renamed", ())
+
+
+def history(ctx: Context, key: str, *, clearance: str = "internal", reveal: bool = False) -> Listing:
+    """Show the former values of a key, newest first, and the present one.
+
+    Example: memcli fact history "deploy target"
+    """
+    from memcli.cli import show
+    from memcli.engine import forget
+
+    store, now = session.store(ctx), session.now(ctx)
+    limit = labels.RESTRICTED if reveal else labels.sensitivity(clearance)
+    half_life = store.settings["decay.fact_half_life_days"]
+    key = keys.normal(key)
+    live, former = facts.get(store, key), forget.history(store, key)
+    if live is None and not former:
+        raise errors.NotFound("no fact of this key, now or before", hint="memcli fact list")
+    rows = [] if live is None else [show.fact(live, now, half_life) | {"reason": "current", "ended_at": None}]
+    seen = [(live, rows[0])] if live is not None else []
+    seen += [(f.fact, show.former(f, now, half_life)) for f in former]
+    cleared = [row for fact, row in seen if fact.sensitivity <= limit]
+    text = "".join(_history_line(row) for row in cleared)
+    withheld = len(seen) - len(cleared)
+    return Listing(cleared, text, notes=(f"{withheld} withheld; --reveal shows them",) if withheld else ())
+
+
+def forget(ctx: Context, key: str, *, yes: bool = False, dry_run: bool = False, purge: bool = False) -> Output:
+    """Put a fact into the trash, where `restore` finds it for at least 30 days.
+
+    --purge erases its former values too; git history is not touched.
+
+    Example: memcli fact forget "code freeze" --yes
+    """
+    from memcli.cli import record
+
+    return record.forget(ctx, key, yes=yes, dry_run=dry_run, purge=purge)
+
+
+def restore(ctx: Context, key: str) -> Output:
+    """Bring back a fact that was forgotten, expired, faded or superseded, by key or id.
+
+    Example: memcli fact restore "code freeze"
+    """
+    from memcli.cli import record
+
+    return record.restore(ctx, key)
+
+
+def adopt(
+    ctx: Context,
+    key: str | None = None,
+    *,
+    all: bool = False,  # noqa: A002 - the option is --all
+    source: str | None = None,
+    sensitivity: str | None = None,
+) -> Output:
+    """Take over facts that a person made or edited by hand.
+
+    Their source becomes user:hand. A file without a label stays restricted unless --sensitivity says otherwise.
+
+    Example: memcli fact adopt "deploy target"
+    Example: memcli fact adopt --all
+    """
+    from memcli.engine import remember
+
+    store, now = session.store(ctx), session.now(ctx)
+    if (key is None) != all:
+        raise errors.UsageError("name one key, or all of them with --all")
+    chosen = [f.key for f in facts.every(store) if f.state in ("drift", "bare")] if key is None else [key]
+    done = [remember.adopt(store, k, now=now, source=source, sensitivity=sensitivity) for k in chosen]
+    rows = [{"id": w.fact.id, "how": "adopted" if w.how == "updated" else w.how, "path": f"facts/{w.fact.name}.md"} for w in done]
+    adopted = sum(row["how"] == "adopted" for row in rows)
+    return Output(rows, f"adopted {adopted}\n" if adopted else "unchanged\n")
+
+
+def check_clearance(fact: "Fact") -> None:
+    """Raise Withheld for a fact above internal; says nothing of it."""
+    if fact.sensitivity > labels.INTERNAL:
+        damaged = " (its files are damaged; see memcli doctor)" if fact.state == "damaged" else ""
+        raise errors.Withheld(f"this fact is withheld: its label is above internal{damaged}")
+
+
+_STATES = {
+    "drift": "edited by hand since memcli wrote it; memcli fact adopt takes it over",
+    "bare": "made by hand; memcli fact adopt takes it over",
+    "half": "an older text than its sidecar: a checkout or sync is not finished",
+    "damaged": "its files are damaged; see memcli doctor",
+    "conflict": "two files hold this key; memcli doctor --fix makes one of them",
+}
+
+
+def _live(store: "Store", key: str, now: "object") -> "Fact":
+    fact = facts.get(store, keys.normal(key))
+    ended = fact is not None and not _current(store, fact, now)
+    if fact is None or ended:
+        hint = "memcli fact history KEY shows what it was" if ended else "memcli fact list"
+        raise errors.NotFound("no current fact of this key" if ended else "no fact of this key", hint=hint)
+    return fact
+
+
+def _current(store: "Store", fact: "Fact", now: "object") -> bool:
+    half_life = store.settings["decay.fact_half_life_days"]
+    ended = policy.expired(fact, now) or policy.faded(fact, now, half_life)  # type: ignore[arg-type]
+    return not ended and not policy.too_old(fact, now, store.settings["decay.max_fact_age_days"])  # type: ignore[arg-type]
+
+
+def _matches(fact: "Fact", tag: tuple[str, ...], domain: str | None, source: str | None, prefix: str | None) -> bool:
+    if source is not None and source not in (fact.source.id, fact.source.kind, str(fact.source)):
+        return False
+    wanted = set(tag) <= set(fact.tags) and (domain is None or fact.domain == domain)
+    return wanted and (prefix is None or fact.key.startswith(prefix))
+
+
+def _history_line(row: "dict[str, object]") -> str:
+    from memcli.cli import show
+
+    when = row["ended_at"] or "now"
+    return f"{row['reason']}\t{when}\t{row['id']}\t{show.one_line(str(row['text']).strip().partition(chr(10))[0])}\n"
+
+
+def _written(fact: "Fact", how: str, notes: tuple[str, ...]) -> Output:
+    hidden = fact.sensitivity > labels.INTERNAL
+    data = {"how": how, "id": fact.id, "key": None if hidden else fact.key, "sensitivity": str(fact.sensitivity)}
+    data |= {"digest": fact.digest, "path": f"facts/{fact.name}.md"}
+    return Output(data, f"{how}\n", notes=notes)

@@ -1,0 +1,78 @@
+"""What every command needs first: the store that the words and the environment name, the time, and who is asking."""
+
+import os
+import sys
+
+from memcli.base import clock, errors
+from memcli.store import folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from memcli.cli.call import Context
+    from memcli.store.folder import Store
+
+
+def store(ctx: "Context") -> "Store":
+    """The store that --store, MEMCLI_STORE, the nearest ancestor or the data folder names. Raises NoStore, UsageError."""
+    return folder.open_store(ctx.store, tenant=ctx.tenant)
+
+
+def now(ctx: "Context") -> "datetime":
+    """--now, else MEMCLI_NOW, else the clock. Raises UsageError."""
+    return clock.now(ctx.now or os.environ.get("MEMCLI_NOW") or None)
+
+
+def writer_kind() -> str:
+    """The kind of source of a write that names none: a person at a terminal, else unknown."""
+    return "user" if os.isatty(0) else "unknown"
+
+
+def text_or_stdin(words: str | None) -> str | None:
+    """The text itself, or for `-` all of stdin without its final newline. Raises UsageError when it is not UTF-8."""
+    if words != "-":
+        return words
+    try:
+        found = sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError:
+        raise errors.UsageError("stdin is not UTF-8") from None
+    except AttributeError:
+        raise errors.UsageError("there is no stdin to read") from None
+    return found[:-1] if found.endswith("\n") else found
+
+
+def file_or_stdin(path: str) -> str:
+    """The text of a file, or of stdin for `-`. Raises NotFound, UsageError when it is not UTF-8."""
+    if path == "-":
+        return text_or_stdin("-") or ""
+    try:
+        with open(path, "rb") as f:
+            return f.read().decode("utf-8-sig")
+    except (FileNotFoundError, IsADirectoryError):
+        raise errors.NotFound("no such file", path=path) from None
+    except UnicodeDecodeError:
+        raise errors.UsageError("the file is not UTF-8", path=path) from None
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask on a terminal; elsewhere only --yes goes on. Raises Refused."""
+    if yes:
+        return
+    if not (os.isatty(0) and os.isatty(2)):
+        raise errors.Refused("this needs a yes, and nobody can be asked", hint="--yes, or look first with --dry-run")
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise errors.Refused("not done")
+
+
+def write_private(path: str, data: bytes) -> None:
+    """Write a file that the command names, whole or not at all, readable by its owner alone. Raises SystemFailure."""
+    from memcli.base import files
+
+    where, name = os.path.split(os.path.abspath(path))
+    with files.Folder(where) as d:
+        if d.missing:
+            raise errors.NotFound("no such folder", path=where)
+        d.replace(name, data)

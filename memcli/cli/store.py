@@ -1,0 +1,136 @@
+"""Commands about the store itself: init, where, status, stats, doctor, check, config."""
+
+from memcli.base import errors
+from memcli.cli import session
+from memcli.cli.call import Context, Listing, Output
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memcli.engine.doctor import Finding
+
+
+def init(ctx: Context, directory: str | None = None, *, git: bool = False) -> Output:
+    """Make a store in a folder (this one unless named), or what it lacks; nothing that is there is overwritten.
+
+    Example: memcli init ~/memory --git
+    Example: memcli --tenant acme init ~/memory
+    """
+    import os
+
+    from memcli.engine import stores
+
+    if directory is not None and ctx.store is not None:
+        raise errors.UsageError("the folder is named twice", hint="memcli init DIR, or memcli --store DIR init")
+    path = directory or ctx.store or os.environ.get("MEMCLI_STORE") or None
+    made = stores.make(path, tenant=ctx.tenant or os.environ.get("MEMCLI_TENANT") or None, git=git)
+    word = "made" if made.new else "unchanged"
+    data = {"how": word, "store": made.root, "tenant": made.tenant or None, "new": list(made.new), "git": made.git}
+    return Output(data, f"{word} {made.root}\n")
+
+
+def where(ctx: Context) -> Output:
+    """Print the folder of the store in use; why it is that one goes to stderr.
+
+    Example: cd "$(memcli where)"
+    """
+    store = session.store(ctx)
+    return Output({"store": store.root, "tenant": store.tenant or None, "why": store.why}, f"{store.root}\n", notes=(store.why,))
+
+
+def status(ctx: Context) -> Output:
+    """Say what is in the store, in numbers.
+
+    Example: memcli status
+    """
+    from memcli.engine import stores
+
+    found = stores.status(session.store(ctx), session.now(ctx))
+    return Output(found, _lines(found))
+
+
+def stats(ctx: Context) -> Output:
+    """Count records by label, confidence, source and outcome, and their size on disk.
+
+    Example: memcli stats --json
+    """
+    from memcli.engine import stores
+
+    found = stores.stats(session.store(ctx), session.now(ctx))
+    return Output(found, _lines(found))
+
+
+def doctor(ctx: Context, *, fix: bool = False) -> Listing:
+    """Find what is wrong in the store and say what to do; --fix does what is safe.
+
+    Values are never printed.
+
+    Example: memcli doctor --fix
+    """
+    from memcli.engine import doctor as engine
+
+    store, now = session.store(ctx), session.now(ctx)
+    mended = engine.mend(store, now) if fix else []
+    found = engine.examine(store, now)
+    notes = [f"mended {len(mended)}"] if mended else []
+    notes += [] if found else ["nothing wrong"]
+    return Listing([_row(f) for f in found], "".join(map(_line, found)), notes=tuple(notes))
+
+
+def check(ctx: Context) -> Listing:
+    """Find what is wrong, for CI: exit 4 when there is an error or a warning.
+
+    Example: memcli --store memory check
+    """
+    from memcli.engine import doctor as engine
+
+    found = engine.examine(session.store(ctx), session.now(ctx))
+    bad = [f for f in found if f.severity != "note"]
+    return Listing([_row(f) for f in found], "".join(map(_line, bad)), exit_code=4 if bad else 0)
+
+
+def config(ctx: Context, name: str | None = None) -> Output:
+    """Print the settings in force; * marks those that memcli.toml sets.
+
+    Example: memcli config context.budget_tokens
+    """
+    from memcli.model import settings
+
+    found = session.store(ctx).settings
+    if name is not None and name not in settings.TABLE:
+        raise errors.NotFound("no setting of this name", hint="memcli config")
+    rows = {n: found[n] for n in settings.TABLE if name in (None, n)}
+    if name is not None:
+        return Output(rows, f"{_toml(rows[name])}\n")
+    lines = [f"{'*' if n in found.given else ' '} {n} = {_toml(item)}\n" for n, item in rows.items()]
+    return Output(rows, "".join(lines))
+
+
+def _toml(item: object) -> str:
+    return f'"{item}"' if isinstance(item, str) else str(item).lower()
+
+
+def _lines(found: "dict[str, object]") -> str:
+    lines = []
+    for name, item in found.items():
+        if isinstance(item, dict):
+            item = ", ".join(f"{k} {v}" for k, v in item.items())
+        if item is not None:
+            lines.append(f"{name.replace('_', ' ')}: {item}\n")
+    return "".join(lines)
+
+
+def _row(finding: "Finding") -> "dict[str, object]":
+    from memcli.engine import doctor as engine
+
+    severity, what, next_step = engine.CODES[finding.code]
+    row: dict[str, object] = {"severity": severity, "code": finding.code, "path": finding.path}
+    if finding.line:
+        row["line"] = finding.line
+    return row | {"message": what, "detail": finding.detail, "next": next_step}
+
+
+def _line(finding: "Finding") -> str:
+    row = _row(finding)
+    place = f"{row['path']}:{row['line']}" if "line" in row else str(row["path"])
+    detail = f" ({row['detail']})" if row["detail"] else ""
+    return f"{row['severity']}: {place}: {row['message']}{detail}; {row['next']}\n"

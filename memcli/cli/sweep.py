@@ -1,0 +1,39 @@
+"""`memcli sweep`: for cron. Silent when there is nothing to do."""
+
+from memcli.cli import session
+from memcli.cli.call import Context, Output
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memcli.engine.sweep import Action
+
+
+def sweep(ctx: Context, *, dry_run: bool = False, yes: bool = False) -> Output:
+    """Move what has expired or faded into the archive; says nothing when nothing has.
+
+    Stops (exit 6) when more than a fifth of the facts would end at once or the clock is behind the newest record;
+    --yes goes on. All of it comes back with `restore`.
+
+    Example: memcli sweep --dry-run
+    """
+    from memcli.engine import sweep as engine
+
+    store, now = session.store(ctx), session.now(ctx)
+    plan = engine.plan(store, now)
+    if dry_run:
+        return _output(list(plan.actions), [], "would end")
+    if not yes:
+        engine.check_brake(store, plan)
+    report = engine.apply(store, plan)
+    return _output(list(report.done), list(report.skipped), "ended")
+
+
+def _output(done: "list[Action]", skipped: "list[Action]", word: str) -> Output:
+    counts: dict[str, int] = {}
+    for action in done:
+        name = f"{action.reason} {action.layer}"
+        counts[name] = counts.get(name, 0) + 1
+    text = f"{word}: {', '.join(f'{count} {name}' for name, count in counts.items())}\n" if counts else ""
+    rows = [{"layer": a.layer, "id": a.id, "reason": a.reason} for a in done]
+    data = {"actions": rows, "skipped": len(skipped), "counts": counts}
+    return Output(data, text)

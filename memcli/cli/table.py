@@ -1,0 +1,64 @@
+"""The table of commands: which words run which function of which module. Literals only, so it loads at once.
+
+A module is imported when its command is called, never before. Help lines are not repeated here: they are the first
+line of each function's docstring (full.py reads them without running the module).
+"""
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from memcli.cli.call import Output
+
+# Words after `memcli` -> (module, function). One word, or a group and its command. Shown in this order.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("memcli.cli.store", "init"),
+    "where": ("memcli.cli.store", "where"),
+    "status": ("memcli.cli.store", "status"),
+    "stats": ("memcli.cli.store", "stats"),
+    "doctor": ("memcli.cli.store", "doctor"),
+    "check": ("memcli.cli.store", "check"),
+    "config": ("memcli.cli.store", "config"),
+    "fact set": ("memcli.cli.fact", "set_"),
+    "fact get": ("memcli.cli.fact", "get"),
+    "fact list": ("memcli.cli.fact", "list_"),
+    "fact edit": ("memcli.cli.fact", "edit"),
+    "fact rename": ("memcli.cli.fact", "rename"),
+    "fact history": ("memcli.cli.fact", "history"),
+    "fact forget": ("memcli.cli.fact", "forget"),
+    "fact restore": ("memcli.cli.fact", "restore"),
+    "fact adopt": ("memcli.cli.fact", "adopt"),
+    "episode add": ("memcli.cli.episode", "add"),
+    "episode list": ("memcli.cli.episode", "list_"),
+    "episode show": ("memcli.cli.episode", "show"),
+    "context": ("memcli.cli.context", "context"),
+    "forget": ("memcli.cli.record", "forget"),
+    "restore": ("memcli.cli.record", "restore"),
+    "sweep": ("memcli.cli.sweep", "sweep"),
+    "scrub": ("memcli.cli.scrub", "scrub"),
+    "import": ("memcli.cli.exchange", "import_"),
+    "export": ("memcli.cli.exchange", "export"),
+}
+
+# The first word of two-word commands -> its line of help.
+GROUPS: dict[str, str] = {
+    "fact": "What is known, by key: a new value replaces the old one and keeps its history.",
+    "episode": "What happened, in order: a log by month.",
+}
+
+
+def load(path: str) -> "Callable[..., Output]":
+    """The function of a command path such as "fact set"; imports its module. Raises KeyError for an unknown path."""
+    module, name = COMMANDS[path]
+    __import__(module)
+    function: Callable[..., Output] = getattr(sys.modules[module], name)
+    return function
+
+
+def children(group: str) -> list[str]:
+    """The names one level below a group, in the table's order; "" is the root, whose groups count as names."""
+    start = f"{group} " if group else ""
+    below = [path.removeprefix(start) for path in COMMANDS if path.startswith(start)]
+    return list(dict.fromkeys(path.partition(" ")[0] for path in below))

@@ -1,0 +1,99 @@
+"""The store as JSON lines, one record a line, nothing left out: its backup, and what `load` reads back.
+
+Facts have the fields of their sidecar and front matter beside `kind`, `key` and `text`; a former value has `archived`
+with reason and time and stands before its successor. Episodes, procedures and sources have the fields of their files.
+"""
+
+from memcli.base.value import as_dict
+from memcli.model import labels, policy, sidecar
+from memcli.model.records import Episode, Fact, Procedure, SourceRecord
+from memcli.store import archive, episodes, facts, procedures, sources
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from memcli.model.labels import Sensitivity
+    from memcli.store.folder import Store
+
+_NO_META = frozenset(("text", "tags", "relations", "header", "state", "name", "digest", "key"))
+
+
+def rows(store: "Store", clearance: "Sensitivity" = labels.RESTRICTED) -> "Iterator[tuple[dict[str, Any] | None, Sensitivity]]":
+    """Every record as (JSON object, label); the object is None where the label is above the clearance."""
+    for row, label in _all(store):
+        yield (row if policy.cleared(label, clearance) else None), label
+
+
+def _all(store: "Store") -> "Iterator[tuple[dict[str, Any], Sensitivity]]":
+    for record in sources.every(store):
+        yield source_row(record), labels.INTERNAL
+    yield from _facts(store)
+    for procedure in procedures.every(store):
+        yield procedure_row(procedure), procedure.sensitivity
+    for month in episodes.months(store):
+        for episode in episodes.read(store, month).entries:
+            yield episode_row(episode), episode.sensitivity
+    for episode, reason, at in episodes.former(store, "archive"):
+        yield episode_row(episode) | {"archived": _why(reason, at)}, episode.sensitivity
+
+
+def _facts(store: "Store") -> "Iterator[tuple[dict[str, Any], Sensitivity]]":
+    live = {fact.name: fact for fact in facts.every(store)}
+    for name in sorted({*live, *archive.names(store, facts.LAYER)}):
+        present = live.get(name)
+        for former in facts.former(store, name):
+            if present is not None and former.fact.id == present.id:
+                continue  # left by a writer that was stopped
+            label = max(former.fact.sensitivity, present.sensitivity) if present else former.fact.sensitivity
+            yield fact_row(former.fact) | {"archived": _why(former.reason, former.at)}, label
+        if present is not None:
+            yield fact_row(present), present.sensitivity
+
+
+def fact_row(fact: Fact) -> "dict[str, Any]":
+    """A fact as one JSON object."""
+    meta = sidecar.encode({k: v for k, v in as_dict(fact).items() if k not in _NO_META})
+    del meta["format"]
+    row: dict[str, Any] = {"kind": "fact", "key": fact.key, "text": fact.text, **meta}
+    row["sensitivity"] = str(fact.sensitivity)
+    if fact.tags:
+        row["tags"] = list(fact.tags)
+    if fact.relations:
+        row["relations"] = [dict(r) for r in fact.relations]
+    if fact.header:
+        row["header"] = dict(fact.header)
+    return {k: v for k, v in row.items() if v != ""} | {"text": fact.text}
+
+
+def episode_row(episode: Episode) -> "dict[str, Any]":
+    """An episode as one JSON object."""
+    raw = episodes.as_raw(episode)
+    return {"kind": "episode", "id": raw.pop("id"), "at": raw.pop("at"), "text": episode.text, **raw}
+
+
+def procedure_row(procedure: Procedure) -> "dict[str, Any]":
+    """A procedure as one JSON object."""
+    fields = {k: v for k, v in as_dict(procedure).items() if k not in (*_NO_META, "title", "steps")}
+    meta = sidecar.encode(fields | {"state": procedure.state})
+    del meta["format"]
+    texts = {n: getattr(procedure, n) for n in ("title", "text", "task_type", "trigger")}
+    row: dict[str, Any] = {"kind": "procedure", "key": procedure.key, **texts, **meta}
+    row["sensitivity"] = str(procedure.sensitivity)
+    row["tags"] = list(procedure.tags)
+    row["steps"] = [procedures.show_step(s) for s in procedure.steps]
+    return row
+
+
+def source_row(record: SourceRecord) -> "dict[str, Any]":
+    """A source as one JSON object."""
+    raw = sources.encode(record)
+    del raw["format"]
+    return {"kind": "source", "id": raw.pop("id"), "source_kind": raw.pop("kind"), **raw}
+
+
+def _why(reason: str, at: "Any") -> dict[str, str]:
+    return {"reason": reason, "at": sidecar.show_instant(at)}
+
+

@@ -1,0 +1,82 @@
+"""What may come in: texts are cleaned and scanned for credentials and personal data before anything is written.
+
+A scanner may only raise a label or replace text; nothing here lowers anything.
+"""
+
+from memcli.base import errors
+from memcli.base.value import value
+from memcli.model import labels, redact
+from memcli.model.labels import Sensitivity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memcli.model.settings import Settings
+
+
+@value
+class Taken:
+    """Texts as they may be stored, the least label they must carry, and what to tell the writer."""
+
+    texts: dict[str, str]
+    least: Sensitivity
+    notes: tuple[str, ...]
+
+
+def clean(text: str, what: str = "the text") -> str:
+    """LF line ends; raises UsageError for what is not UTF-8 (lone surrogates stand for undecodable bytes)."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise errors.UsageError(f"{what} is not UTF-8") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def take(
+    settings: "Settings",
+    texts: dict[str, str],
+    *,
+    fixed: tuple[str, ...] = (),
+    allow_secret: bool = False,
+    allow_pii: bool = False,
+    mask_secrets: bool = False,
+) -> Taken:
+    """Scan the named texts of a new record.
+
+    A credential is refused (SecretFound), masked with mask_secrets or by the setting policy.secrets, or kept with
+    allow_secret at label restricted. Personal data is replaced by its type, or with allow_pii or policy.pii = "raise"
+    kept at label sensitive. fixed: names whose text is an identity and cannot be replaced: there it raises the label.
+    """
+    found = {name: redact.scan(text) for name, text in texts.items() if text}
+    least, notes, out = labels.PUBLIC, [], dict(texts)
+    mask_secrets = mask_secrets or settings["policy.secrets"] == "mask"
+    for family, keep, replace in (
+        ("secret", allow_secret, mask_secrets),
+        ("pii", allow_pii or settings["policy.pii"] == "raise", True),
+    ):
+        hit = [name for name, findings in found.items() if any(f.family == family for f in findings)]
+        stuck = [name for name in hit if name in fixed]
+        if not hit:
+            continue
+        if family == "secret" and not keep and (stuck or not replace):
+            redact.refuse_secrets({name: texts[name] for name in hit})
+        if keep or stuck:
+            least = max(least, labels.RESTRICTED if family == "secret" else labels.SENSITIVE)
+            notes.append(_kept(family, hit if keep else stuck, least))
+        if not keep:
+            masked = [name for name in hit if name not in fixed]
+            for name in masked:
+                out[name] = str.__str__(redact.mask(out[name], families=(family,)))
+            if masked:
+                notes.append(_masked(family, masked, found))
+    return Taken(texts=out, least=least, notes=tuple(notes))
+
+
+def _kept(family: str, names: list[str], label: Sensitivity) -> str:
+    what = "a credential" if family == "secret" else "personal data"
+    return f"{what} in {', '.join(names)}: kept, label at least {label}"
+
+
+def _masked(family: str, names: list[str], found: "dict[str, tuple[redact.Finding, ...]]") -> str:
+    kinds = sorted({f.kind for name in names for f in found[name] if f.family == family})
+    way = "; --allow-pii keeps it at label sensitive" if family == "pii" else ""
+    return f"replaced in {', '.join(names)}: {', '.join(kinds)}{way}"

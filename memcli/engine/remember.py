@@ -1,0 +1,328 @@
+"""Writing facts and episodes: what a write keeps, what it supersedes, and what it must not do."""
+
+import os
+from datetime import datetime
+
+from memcli.base import errors, ids
+from memcli.base.value import value
+from memcli.engine import intake
+from memcli.model import keys, labels, policy, records
+from memcli.model.records import Episode, Fact, Source
+from memcli.store import episodes, facts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memcli.model.labels import Sensitivity
+    from memcli.store.folder import Store
+
+# 100 years: beyond it a TTL is a slip of the finger, and 0 says "for ever".
+MAX_TTL_MINUTES = 52_596_000
+
+
+@value
+class Written:
+    """What came of a write. how: created, superseded, updated or unchanged."""
+
+    fact: Fact
+    how: str
+    notes: tuple[str, ...] = ()
+
+
+def set_fact(
+    store: "Store",
+    key: str,
+    text: str | None = None,
+    *,
+    now: datetime,
+    source: str | None = None,
+    confidence: "str | float | None" = None,
+    ttl_minutes: int | None = None,
+    sensitivity: "str | Sensitivity | None" = None,
+    tags: tuple[str, ...] | None = None,
+    domain: str | None = None,
+    importance: "str | float | None" = None,
+    derived_from: tuple[str, ...] | None = None,
+    run: str | None = None,
+    agent: str | None = None,
+    modality: str | None = None,
+    if_match: str | None = None,
+    create: bool = False,
+    allow_secret: bool = False,
+    allow_pii: bool = False,
+    default_kind: str = "unknown",
+) -> Written:
+    """Store the value of a key; a changed value supersedes the old one. text None: change metadata alone.
+
+    What is not named stays as it is, but a changed value takes its source and confidence from this write. if_match: the
+    digest that the caller saw; create: refuse an existing key. default_kind: the kind of source when none is named here
+    or in MEMCLI_SOURCE.
+    Raises UsageError, NotFound (metadata of a key that is not there), Exists, Changed, SecretFound, BadData (the stored
+    record is damaged), Locked, SystemFailure.
+    """
+    key = keys.normal(key)
+    named = {
+        "confidence": None if confidence is None else labels.confidence(confidence),
+        "importance": None if importance is None else labels.unit(importance, "importance"),
+        "ttl_minutes": None if ttl_minutes is None else _ttl(ttl_minutes),
+        "sensitivity": None if sensitivity is None else labels.sensitivity(sensitivity),
+        "tags": None if tags is None else _tags(tags),
+        "domain": domain,
+        "derived_from": derived_from,
+        "run": run,
+        "agent": agent,
+        "modality": modality,
+        "source": None if source is None else records.source(source),
+    }
+    given = {k: v for k, v in named.items() if v is not None}
+    taken = _scan(store, key, text, given, allow_secret, allow_pii)
+    if text is not None:
+        text = taken.texts["value"]
+    with store.writing() as w:
+        found = facts.get(store, key)
+        old = found if found is not None and lives(store, found, now) else None
+        _guard(found, old, text, if_match, create)
+        if found is not None and found.state != "ok":
+            found = _as_archived(found, now)
+            old = found if old is not None else None
+        if old is None:
+            fact = _fresh(store, key, text or "", given, now, found, default_kind)
+        else:
+            fact = _changed(store, old, text, given, now, default_kind)
+        fact = fact.replace(sensitivity=max(fact.sensitivity, taken.least))
+        if old is not None and fact == old:
+            return Written(fact=old, how="unchanged", notes=taken.notes)
+        how = "created" if old is None else "superseded" if fact.id != old.id else "updated"
+        reason = "superseded" if old is not None else "expired"
+        return Written(fact=facts.put(w, fact, found, at=now, reason=reason), how=how, notes=taken.notes)
+
+
+def default_source(kind: str) -> Source:
+    """Who writes when nobody says so: MEMCLI_SOURCE, else `kind` (user on a terminal, unknown elsewhere)."""
+    said = os.environ.get("MEMCLI_SOURCE")
+    return records.source(said) if said else Source(id=kind, kind=kind)
+
+
+def rename_fact(store: "Store", key: str, new_key: str, *, now: datetime) -> Fact:
+    """Give a fact another key; its history follows. Raises NotFound, Exists, UsageError, SecretFound."""
+    key, new_key = keys.normal(key), keys.normal(new_key)
+    intake.take(store.settings, {"key": new_key}, fixed=("key",))
+    with store.writing() as w:
+        fact = usable(store, key, now)
+        if fact.key == new_key:
+            return fact
+        if facts.get(store, new_key) is not None:
+            raise errors.Exists("a fact of the new key exists", hint="forget or rename that one first")
+        return facts.rename(w, fact, new_key)
+
+
+def adopt(
+    store: "Store", key: str, *, now: datetime, source: str | None = None, sensitivity: str | None = None
+) -> Written:
+    """Take over what a person made or edited by hand: a new value with its own sidecar, source `user:hand`.
+
+    The label only changes when `sensitivity` says so; a file without one stays restricted.
+    Raises NotFound, BadData for a damaged record.
+    """
+    with store.writing() as w:
+        fact = usable(store, keys.normal(key), None)
+        label = fact.sensitivity if sensitivity is None else labels.sensitivity(sensitivity)
+        if fact.state == "ok":
+            return Written(fact=fact, how="unchanged")
+        return Written(fact=facts.put(w, by_hand(fact, now, source, label), fact), how="updated")
+
+
+def by_hand(fact: Fact, now: datetime, source: str | None, label: "Sensitivity") -> Fact:
+    """The value that a hand edit makes: a new id that follows the old one, source `user:hand`, medium confidence."""
+    return fact.replace(
+        id=ids.new(now, after=fact.id or None),
+        supersedes=fact.id,
+        source=records.source(source) if source else Source(id="hand", kind="user"),
+        confidence=labels.CONFIDENCE_WORDS["medium"],
+        updated_at=now,
+        sensitivity=label,
+        confirmations=(),
+        denials=(),
+        confirmed_at=None,
+        state="ok",
+    )
+
+
+def _as_archived(fact: Fact, now: datetime) -> Fact:
+    """A hand-edited value as it goes to the archive: under the id that its file has, so that the chain stays whole."""
+    adopted = by_hand(fact, now, None, fact.sensitivity)
+    return adopted.replace(id=fact.id or adopted.id, supersedes="" if not fact.id else fact.supersedes, digest=fact.digest)
+
+
+def usable(store: "Store", key: str, now: datetime | None) -> Fact:
+    """The live fact of a key for a writer. Raises NotFound, BadData when it is damaged or in conflict."""
+    fact = facts.get(store, key)
+    if fact is None or (now is not None and not lives(store, fact, now)):
+        raise errors.NotFound("no fact of this key", hint="memcli fact list")
+    if fact.state in ("damaged", "conflict"):
+        raise errors.BadData(f"the record is {fact.state}", path=f"{facts.LAYER}/{fact.name}.md", hint="memcli doctor")
+    return fact
+
+
+def add_episode(
+    store: "Store",
+    text: str,
+    *,
+    now: datetime,
+    at: datetime | None = None,
+    sensitivity: "str | Sensitivity | None" = None,
+    source: str | None = None,
+    confidence: "str | float | None" = None,
+    importance: "str | float | None" = None,
+    ttl_minutes: int | None = None,
+    allow_secret: bool = False,
+    allow_pii: bool = False,
+    default_kind: str = "unknown",
+    **fields: "str | int | tuple[object, ...]",
+) -> tuple[Episode, tuple[str, ...]]:
+    """Append one episode; returns it as stored and what to tell the writer.
+
+    fields: task, outcome, session, run, agent, tags, concepts, findings, approach, tools, steps, patterns, modality,
+    evidence, trace, as in records.Episode. Raises UsageError, SecretFound, Locked, SystemFailure.
+    """
+    settings = store.settings
+    given = {k: v for k, v in fields.items() if v not in (None, "", ())}
+    if not text.strip() and not given.get("task"):
+        raise errors.UsageError("an episode needs a text or a task")
+    labels.choice(str(given.get("outcome", "unknown")), "outcome", labels.OUTCOMES)
+    if int(given.get("steps", 0)) < 0:  # type: ignore[call-overload]
+        raise errors.UsageError("the number of steps is negative")
+    taken = intake.take(settings, _episode_texts(text, given), allow_secret=allow_secret, allow_pii=allow_pii)
+    label = labels.sensitivity(settings["defaults.sensitivity"] if sensitivity is None else sensitivity)
+    episode = Episode(
+        id="",
+        at=at or now,
+        text=taken.texts.pop("text"),
+        sensitivity=max(label, taken.least),
+        source=records.source(source) if source else default_source(default_kind),
+        confidence=labels.confidence(settings["defaults.confidence"] if confidence is None else confidence),
+        importance=records.DEFAULT_IMPORTANCE if importance is None else labels.unit(importance, "importance"),
+        ttl_minutes=settings["defaults.episode_ttl_minutes"] if ttl_minutes is None else _ttl(ttl_minutes),
+        **_rebuild(given, taken.texts),  # type: ignore[arg-type]
+    )
+    with store.writing() as w:
+        return episodes.append(w, episode), taken.notes
+
+
+def _episode_texts(text: str, given: dict[str, object]) -> dict[str, str]:
+    texts = {"text": intake.clean(text)}
+    for name, item in given.items():
+        if isinstance(item, str):
+            texts[name] = intake.clean(item, name)
+        elif isinstance(item, tuple):
+            texts |= {f"{name}.{i}": intake.clean(x, name) for i, x in enumerate(item) if isinstance(x, str)}
+    return texts
+
+
+def _rebuild(given: dict[str, object], texts: dict[str, str]) -> dict[str, object]:
+    """The fields with their texts as they may be stored."""
+    out: dict[str, object] = {}
+    for name, item in given.items():
+        if isinstance(item, tuple):
+            out[name] = tuple(texts.get(f"{name}.{i}", x) for i, x in enumerate(item))
+        else:
+            out[name] = texts.get(name, item)
+    return out
+
+
+def _scan(
+    store: "Store", key: str, text: str | None, given: dict[str, object], allow_secret: bool, allow_pii: bool
+) -> intake.Taken:
+    texts = {"key": key, "value": intake.clean(text or "")}
+    for name in ("domain", "run", "agent", "modality"):
+        if name in given:
+            texts[name] = intake.clean(str(given[name]), name)
+    source = given.get("source")
+    texts["source"] = source.id if isinstance(source, Source) else ""
+    for name in ("tags", "derived_from"):
+        texts[name] = intake.clean("\n".join(given.get(name, ())), name)  # type: ignore[arg-type]
+    fixed = tuple(n for n in texts if n != "value")
+    return intake.take(store.settings, texts, fixed=fixed, allow_secret=allow_secret, allow_pii=allow_pii)
+
+
+def _guard(found: Fact | None, old: Fact | None, text: str | None, if_match: str | None, create: bool) -> None:
+    if found is not None and found.state in ("damaged", "conflict"):
+        path = f"{facts.LAYER}/{found.name}.md"
+        raise errors.BadData(f"the stored record is {found.state}", path=path, hint="memcli doctor")
+    if create and old is not None:
+        raise errors.Exists("a fact of this key exists", hint="leave out --create to supersede it")
+    if if_match is not None and (old is None or old.digest != if_match):
+        raise errors.Changed("the fact is not the one that --if-match names; nothing was written")
+    if text is None and old is None:
+        raise errors.NotFound("no fact of this key, and no value was given", hint="memcli fact set KEY VALUE")
+
+
+def _fresh(
+    store: "Store", key: str, text: str, given: dict[str, object], now: datetime, ended: Fact | None, kind: str
+) -> Fact:
+    """A first value, or one that follows a value that has expired or faded."""
+    settings = store.settings
+    base: dict[str, object] = {
+        "source": default_source(kind),
+        "confidence": labels.confidence(settings["defaults.confidence"]),
+        "ttl_minutes": settings["defaults.ttl_minutes"],
+        "sensitivity": labels.sensitivity(settings["defaults.sensitivity"]),
+        "created_at": now,
+    }
+    after = ended.id if ended else None
+    if ended is not None:
+        base |= {
+            "created_at": ended.created_at,
+            "supersedes": ended.id,
+            "name": ended.name,
+            "sensitivity": max(base["sensitivity"], ended.sensitivity),  # type: ignore[type-var]
+        }
+    return Fact(id=ids.new(now, after=after), key=key, text=text, updated_at=now, **base | given)  # type: ignore[arg-type]
+
+
+def _changed(
+    store: "Store", old: Fact, text: str | None, given: dict[str, object], now: datetime, kind: str
+) -> Fact:
+    if text is None or text == old.text:
+        renewed = {"updated_at": now} if given.get("ttl_minutes", old.ttl_minutes) != old.ttl_minutes else {}
+        return old.replace(**given, **renewed)
+    fresh = {
+        "id": ids.new(now, after=old.id),
+        "supersedes": old.id,
+        "text": text,
+        "updated_at": now,
+        "source": given.get("source") or default_source(kind),
+        "confidence": given.get("confidence") or labels.confidence(store.settings["defaults.confidence"]),
+        "run": "",
+        "agent": "",
+        "derived_from": (),
+        "confirmed_at": None,
+        "confirmations": (),
+        "denials": (),
+        "valid_from": None,
+        "valid_to": None,
+        "check": "",
+    }
+    return old.replace(**fresh | given)
+
+
+def lives(store: "Store", fact: Fact, now: datetime) -> bool:
+    """True while readers may see it as current: not expired, not faded, not past the store's greatest age."""
+    half_life = store.settings["decay.fact_half_life_days"]
+    ended = policy.expired(fact, now) or policy.faded(fact, now, half_life)
+    return not ended and not policy.too_old(fact, now, store.settings["decay.max_fact_age_days"])
+
+
+def _ttl(minutes: int) -> int:
+    if not 0 <= minutes <= MAX_TTL_MINUTES:
+        raise errors.UsageError("the TTL is out of range", hint="0 (for ever) to 52596000 minutes (100 years)")
+    return minutes
+
+
+def _tags(tags: tuple[str, ...]) -> tuple[str, ...]:
+    found = []
+    for tag in tags:
+        tag = tag.strip()
+        if not tag or not tag.isprintable() or len(tag) > 200:
+            raise errors.UsageError("a tag is blank, too long or has control characters")
+        found.append(tag)
+    return tuple(dict.fromkeys(found))

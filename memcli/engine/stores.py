@@ -1,0 +1,166 @@
+"""Making a store and telling what is in it."""
+
+import os
+from datetime import datetime
+
+from memcli.base import errors, files
+from memcli.base.value import value
+from memcli.engine import remember
+from memcli.model import labels, policy
+from memcli.store import archive, episodes, facts, folder, procedures, sources
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from memcli.store.folder import Store
+
+MARKER_TEXT = """\
+# A memcli store: layered memory in plain files. Settings: docs/reference/configuration.md of memcli.
+format = 1
+
+[defaults]
+sensitivity = "internal"
+ttl_minutes = 0
+
+[policy]
+pii = "mask"
+secrets = "refuse"
+"""
+_IGNORED = "/.memcli/\n"
+_ATTRIBUTES = """\
+# LF everywhere; never merge=union: it loses lines that two entries share.
+/memcli.toml text eol=lf
+/facts/** text eol=lf
+/episodes/** text eol=lf
+/procedures/** text eol=lf
+/sources/** text eol=lf
+/proposed/** text eol=lf
+/archive/** text eol=lf
+/tombstones.jsonl text eol=lf
+"""
+
+
+@value
+class Made:
+    """A store that `make` made or found. new: files that were written."""
+
+    root: str
+    tenant: str
+    new: tuple[str, ...]
+    git: bool
+
+
+def make(path: str | None, *, tenant: str | None = None, git: bool = False) -> Made:
+    """Make a store in a folder (made if missing), or what it lacks; nothing that is there is overwritten.
+
+    path None: this folder. tenant: make this tenant in it. git: a repository too, unless the folder is in one.
+    Raises UsageError, NewerFormat, SystemFailure.
+    """
+    root = os.path.abspath(path if path is not None else os.getcwd())
+    if tenant is not None:
+        folder.tenant_name(tenant)
+    try:
+        os.makedirs(root, mode=0o700, exist_ok=True)
+    except OSError as e:
+        files.fail("make the folder", root, e)
+    new = _lay_out(root, ())
+    if tenant is not None:
+        new += _lay_out(root, (folder.TENANTS, tenant))
+    folder.read_settings(root)
+    made_git = _init_git(root) if git else False
+    return Made(root=os.path.join(root, folder.TENANTS, tenant) if tenant else root, tenant=tenant or "", new=tuple(new), git=made_git)
+
+
+def _lay_out(root: str, parts: tuple[str, ...]) -> list[str]:
+    new = []
+    with files.Folder(root, *parts, create=True) as d:
+        for name, text in ((".gitignore", _IGNORED), (".gitattributes", _ATTRIBUTES), (folder.MARKER, MARKER_TEXT)):
+            present = d.read(name)
+            if present is None:
+                d.replace(name, text.encode())
+            elif name == ".gitignore" and b".memcli" not in present:
+                lead = b"" if present.endswith(b"\n") or not present else b"\n"
+                d.replace(name, present + lead + text.encode())
+            else:
+                continue
+            new.append(os.path.join(*parts, name))
+    for layer in (folder.STATE, facts.LAYER, episodes.LAYER):
+        files.Folder(root, *parts, layer, create=True).close()
+    return new
+
+
+def _init_git(root: str) -> bool:
+    from memcli.base import command
+
+    if command.run(["git", "-C", root, "rev-parse", "--is-inside-work-tree"]).code == 0:
+        return False
+    done = command.run(["git", "init", "--quiet", root])
+    if done.code != 0:
+        raise errors.SystemFailure("git init failed", path=root, hint="is git installed?")
+    return True
+
+
+def status(store: "Store", now: datetime) -> "dict[str, Any]":
+    """What a person asks first: where, how much of each layer is current, what waits. Counts only."""
+    tally = _tally(store, now)
+    return {
+        "store": store.root,
+        "tenant": store.tenant or None,
+        "facts": tally["current"],
+        "ended": tally["expired"] + tally["faded"],
+        "episodes": sum(1 for _ in episodes.newest(store)),
+        "procedures": sum(1 for _ in procedures.every(store)),
+        "sources": sum(1 for _ in sources.every(store)),
+        "by_hand": tally["by_hand"],
+        "damaged": tally["damaged"],
+    }
+
+
+def stats(store: "Store", now: datetime) -> "dict[str, Any]":
+    """Counts by label, confidence, source kind and layer, and sizes in bytes. No text, no keys, no domains or tags."""
+    label: dict[str, int] = {}
+    sure: dict[str, int] = {}
+    kind: dict[str, int] = {}
+    half_life = store.settings["decay.fact_half_life_days"]
+    for fact in facts.every(store):
+        _count(label, str(fact.sensitivity))
+        _count(sure, labels.confidence_word(policy.effective_confidence(fact, now, half_life)))
+        _count(kind, fact.source.kind)
+    outcome: dict[str, int] = {}
+    for episode in episodes.newest(store):
+        _count(outcome, episode.outcome)
+    return {
+        "facts": _tally(store, now),
+        "by_sensitivity": {n: label.get(n, 0) for n in ("public", "internal", "sensitive", "restricted")},
+        "by_confidence": {n: sure.get(n, 0) for n in labels.CONFIDENCE_WORDS},
+        "by_source_kind": dict(sorted(kind.items())),
+        "episodes": {n: outcome.get(n, 0) for n in labels.OUTCOMES},
+        "former_values": _former(store, "archive"),
+        "trash": _former(store, "trash"),
+        "bytes": {n: _bytes(store, n) for n in ("facts", "episodes", "procedures", "archive")},
+    }
+
+
+def _tally(store: "Store", now: datetime) -> dict[str, int]:
+    tally = {"current": 0, "expired": 0, "faded": 0, "by_hand": 0, "damaged": 0}
+    for fact in facts.every(store):
+        ended = "expired" if policy.expired(fact, now) else "" if remember.lives(store, fact, now) else "faded"
+        tally[ended or "current"] += 1
+        tally["by_hand"] += fact.state in ("drift", "bare")
+        tally["damaged"] += fact.state in ("damaged", "conflict", "half")
+    return tally
+
+
+def _count(counts: dict[str, int], name: str) -> None:
+    counts[name] = counts.get(name, 0) + 1
+
+
+def _former(store: "Store", place: str) -> int:
+    layers = (facts.LAYER, episodes.LAYER, procedures.LAYER)
+    return sum(len(archive.read(store, n, name, place)) for n in layers for name in archive.names(store, n, place))
+
+
+def _bytes(store: "Store", layer: str) -> int:
+    with store.folder(layer) as d:
+        return sum(info.st_size for n in d.names() if (info := d.info(n)) is not None)

@@ -1,0 +1,155 @@
+"""The sweep writes down what has already become true: expired and faded records go to the archive.
+
+Plan, then act. Every action is checked again under the lock, so a record that was refreshed meanwhile stays. A brake
+stops a sweep that would end implausibly much, for example under a wrong clock.
+"""
+
+from datetime import datetime, timedelta
+
+from memcli.base import clock, errors, ids
+from memcli.base.value import value
+from memcli.model import policy
+from memcli.model.records import Episode, Fact
+from memcli.store import episodes, facts, recovery
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memcli.store.folder import Store, Writing
+
+PAIR_LAYERS = ("facts", "procedures", "proposed/facts", "proposed/procedures")
+_CLOCK_SLACK = timedelta(hours=24)
+_BATCH = 500
+
+
+@value
+class Action:
+    """One thing that a sweep does: end a record. reason: expired, faded, pruned (a failed episode). key: "" for episodes."""
+
+    layer: str
+    id: str
+    key: str
+    name: str
+    reason: str
+
+
+@value
+class Plan:
+    """What a sweep would do at an instant. live: how many facts there are now; newest: the time of the newest record."""
+
+    actions: tuple[Action, ...]
+    live: int
+    now: datetime
+    newest: datetime | None
+
+
+@value
+class Report:
+    """What a sweep did: actions carried out, and those that no longer held when their turn came."""
+
+    done: tuple[Action, ...]
+    skipped: tuple[Action, ...]
+    settled: tuple[str, ...]
+
+
+def plan(store: "Store", now: datetime) -> Plan:
+    """Everything that has expired, faded or must be pruned at `now`. Writes nothing."""
+    actions, live, newest = [], 0, None
+    for fact in facts.every(store):
+        newest = _later(newest, fact.updated_at)
+        reason = _fact_reason(store, fact, now)
+        if reason:
+            actions.append(Action(layer=facts.LAYER, id=fact.id, key=fact.key, name=fact.name, reason=reason))
+        live += 1
+    listed = list(episodes.newest(store))
+    for episode in listed:
+        newest = _later(newest, episode.at)
+    ended = {e.id: reason for e in listed if (reason := _episode_reason(store, e, now, len(listed)))}
+    actions += [
+        Action(layer=episodes.LAYER, id=e.id, key="", name=e.month, reason=ended[e.id]) for e in listed if e.id in ended
+    ]
+    return Plan(actions=tuple(actions), live=live, now=now, newest=newest)
+
+
+def check_brake(store: "Store", found: Plan) -> None:
+    """Raise Brake when the clock is behind the newest record or too many facts would go."""
+    if found.newest is not None and found.now + _CLOCK_SLACK < found.newest:
+        raise errors.Brake(
+            f"the clock ({clock.show(found.now)}) is behind the newest record ({clock.show(found.newest)})",
+            hint="set the clock right, or go on with: memcli sweep --yes",
+        )
+    ending = sum(a.layer == facts.LAYER for a in found.actions)
+    share, least = store.settings["sweep.max_share"], store.settings["sweep.max_count"]
+    if ending > least and ending > share * found.live:
+        raise errors.Brake(
+            f"{ending} of {found.live} facts would end at {clock.show(found.now)}",
+            hint="look with: memcli sweep --dry-run; go on with: memcli sweep --yes",
+        )
+
+
+def apply(store: "Store", found: Plan) -> Report:
+    """Carry a plan out, a batch at a time so that other writers are not kept waiting."""
+    done: list[Action] = []
+    settled: list[str] = []
+    with store.writing(patient=True) as w:
+        for layer in PAIR_LAYERS:
+            settled += recovery.settle_folder(w.store, layer)
+    due = [a for a in found.actions if a.layer == facts.LAYER]
+    for start in range(0, len(due), _BATCH):
+        with store.writing(patient=True) as w:
+            done += _end_facts(w, due[start : start + _BATCH], found.now)
+    by_month: dict[str, list[Action]] = {}
+    for action in found.actions:
+        if action.layer == episodes.LAYER:
+            by_month.setdefault(action.name, []).append(action)
+    for month, items in by_month.items():
+        with store.writing(patient=True) as w:
+            done += _end_episodes(w, month, items, found.now)
+    carried = set(done)
+    return Report(done=tuple(done), skipped=tuple(a for a in found.actions if a not in carried), settled=tuple(settled))
+
+
+def _end_facts(w: "Writing", due: list[Action], now: datetime) -> list[Action]:
+    done, gone = [], []
+    for action in due:
+        fact = facts.get(w.store, action.key)
+        if fact is not None and fact.id == action.id and _fact_reason(w.store, fact, now) == action.reason:
+            gone.append((fact, action.reason))
+            done.append(action)
+    if gone:
+        facts.remove(w, gone, now, place="archive")
+    return done
+
+
+def _end_episodes(w: "Writing", month: str, due: list[Action], now: datetime) -> list[Action]:
+    listed = {e.id: e for e in episodes.read(w.store, month).entries}
+    good = [a for a in due if a.id in listed and (a.reason == "pruned" or policy.expired(listed[a.id], now))]
+    episodes.take_out(w, month, {a.id: a.reason for a in good}, now, place="archive")
+    return good
+
+
+def _fact_reason(store: "Store", fact: Fact, now: datetime) -> str:
+    if not ids.valid(fact.id) or fact.state in ("damaged", "conflict", "half", "bare"):
+        return ""  # nothing is taken out that cannot be read as a whole
+    if policy.expired(fact, now):
+        return "expired"
+    settings = store.settings
+    old = policy.too_old(fact, now, settings["decay.max_fact_age_days"])
+    return "faded" if old or policy.faded(fact, now, settings["decay.fact_half_life_days"]) else ""
+
+
+def _episode_reason(store: "Store", episode: Episode, now: datetime, count: int) -> str:
+    if episode.state == "damaged":
+        return ""
+    if policy.expired(episode, now):
+        return "expired"
+    settings = store.settings
+    if count <= settings["sweep.max_episodes"] or episode.importance >= policy.PROTECTED_FROM:
+        return ""
+    old = now - episode.at >= timedelta(days=settings["sweep.failed_after_days"])
+    return "pruned" if episode.outcome == "failed" and old else ""
+
+
+def _later(a: datetime | None, b: datetime) -> datetime:
+    return b if a is None or b > a else a
+
+

@@ -1,0 +1,86 @@
+"""What a reader with a clearance may see of a store at an instant: the current records, and a count of all the rest."""
+
+from datetime import datetime
+
+from memcli.base.value import value
+from memcli.engine import remember
+from memcli.model import labels, policy
+from memcli.model.labels import Sensitivity
+from memcli.model.records import Episode, Fact, Procedure
+from memcli.store import episodes, facts, procedures, sources
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from memcli.store.folder import Store
+
+
+@value
+class View:
+    """Current records that the reader is cleared for, and what is not among them.
+
+    ended: cleared records that are expired or faded (swept or not); blocked: cleared ones of a blocked source;
+    withheld: how many current records of all layers are above the clearance, a total that no query changes.
+    """
+
+    facts: tuple[Fact, ...]
+    episodes: tuple[Episode, ...]
+    procedures: tuple[Procedure, ...]
+    expired: "tuple[Fact | Episode | Procedure, ...]"
+    faded: tuple[Fact, ...]
+    blocked: "tuple[Fact | Episode | Procedure, ...]"
+    withheld: int
+
+
+def survey(
+    store: "Store", now: datetime, clearance: Sensitivity = labels.INTERNAL, layers: "Iterable[str]" = labels.LAYERS
+) -> View:
+    """Look at the whole store. layers: which of facts, episodes, procedures to read; the rest counts as empty."""
+    blocked_ids = sources.blocked(store)
+    found: dict[str, list[object]] = {"facts": [], "episodes": [], "procedures": []}
+    expired: list[Fact | Episode | Procedure] = []
+    faded: list[Fact] = []
+    blocked: list[Fact | Episode | Procedure] = []
+    withheld = 0
+    for layer, record in _records(store, tuple(layers)):
+        state = _state(store, record, now)
+        if not policy.cleared(record.sensitivity, clearance):
+            withheld += state == "current"
+        elif state == "expired":
+            expired.append(record)
+        elif state == "faded":
+            faded.append(record)  # type: ignore[arg-type]
+        elif record.source.id in blocked_ids:
+            blocked.append(record)
+        else:
+            found[layer].append(record)
+    return View(
+        facts=tuple(found["facts"]),  # type: ignore[arg-type]
+        episodes=tuple(found["episodes"]),  # type: ignore[arg-type]
+        procedures=tuple(found["procedures"]),  # type: ignore[arg-type]
+        expired=tuple(expired),
+        faded=tuple(faded),
+        blocked=tuple(blocked),
+        withheld=withheld,
+    )
+
+
+def _records(store: "Store", layers: tuple[str, ...]) -> "Iterable[tuple[str, Fact | Episode | Procedure]]":
+    if "facts" in layers:
+        for fact in facts.every(store):
+            yield "facts", fact
+    if "episodes" in layers:
+        for episode in episodes.newest(store):
+            yield "episodes", episode
+    if "procedures" in layers:
+        for procedure in procedures.every(store):
+            yield "procedures", procedure
+
+
+def _state(store: "Store", record: "Fact | Episode | Procedure", now: datetime) -> str:
+    if policy.expired(record, now):
+        return "expired"
+    if isinstance(record, Fact) and not remember.lives(store, record, now):
+        return "faded"
+    return "current"

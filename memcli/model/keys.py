@@ -1,0 +1,103 @@
+"""Keys of records and the file names that follow from them (docs/format.md §3.1).
+
+A key is the identity of a record: text in the normal form NFC. Its file name is safe on every file system, differs
+from that of any other key also where case and Unicode forms do not count, and is the key itself where possible.
+"""
+
+import re
+
+from memcli.base import errors
+
+MAX_LENGTH = 1000
+_MAX_SLUG = 60
+_PLAIN = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_RESERVED = re.compile(r"con|prn|aux|nul|(?:com|lpt)[1-9]")
+
+# Compiled on first use, since most keys are plain ASCII words. C0, DEL and C1; separators; bidi controls; surrogates;
+# tag characters, which carry hidden text.
+_FORBIDDEN = (
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff"
+
+
+def normal(key: str) -> str:
+    """The key in the form in which keys are stored and compared (NFC).
+
+    Raises UsageError for a key that is blank, longer than 1,000 characters, has white space around it, a path segment
+    `..`, or control, bidi, tag or line-separator characters or lone surrogates in it. Normal keys stay as they are.
+    """
+    # NFC takes quadratic time for endless runs of marks, so the length comes first.
+    if len(key) <= 4 * MAX_LENGTH and not key.isascii():
+        import unicodedata
+
+        key = unicodedata.normalize("NFC", key)
+    fault = _fault(key)
+    if fault:
+        raise errors.UsageError(f"the key {_inert(key)} {fault}")
+    return key
+
+
+def file_name(key: str) -> str:
+    """The name, without extension, of the files of a key: its slug where that is the key, else slug, `--` and a hash.
+
+    Raises UsageError as `normal` does.
+    """
+    key = normal(key)
+    if len(key) <= _MAX_SLUG and _PLAIN.fullmatch(key) and not _RESERVED.fullmatch(key):
+        return key
+    # A slug never holds `--`, so no slug is another key's hashed name.
+    return f"{_slug(key) or 'k'}--{_digest(key)[:12]}"
+
+
+def hidden_name(key: str) -> str:
+    """The name, without extension, for a record that is created sensitive or stricter; hides the key from listings.
+
+    Raises UsageError as `normal` does.
+    """
+    return f"x--{_digest(normal(key))[:16]}"
+
+
+def _fault(key: str) -> str | None:
+    if all(c.isspace() or c in _INVISIBLE for c in key):
+        return "is blank"
+    if len(key) > MAX_LENGTH:
+        return f"is longer than {MAX_LENGTH} characters"
+    if key != key.strip():
+        return "has white space around it"
+    # Whatever is forbidden is not printable, and that is quick to know.
+    if not key.isprintable() and re.search(_FORBIDDEN, key):
+        return "holds control or hidden characters"
+    if ".." in key and ".." in re.split(r"[/\\]", key):
+        return "has `..` as a path segment"
+    return None
+
+
+def _inert(key: str) -> str:
+    # repr escapes whatever is not printable: controls, bidi, surrogates.
+    return repr(key[:40]) + ("..." if len(key) > 40 else "")
+
+
+def _slug(key: str) -> str:
+    """What python-slugify makes of it; computed here where that is sure to be the same (contract test)."""
+    if key.isascii() and "&" not in key and "'" not in key and "," not in key:
+        slug = re.sub("[^a-z0-9]+", "-", key.lower()).strip("-")
+        if len(slug) <= _MAX_SLUG:
+            return slug
+    from slugify import slugify
+
+    # The defaults depend on the release and on what else is installed; names of files must not.
+    return slugify(
+        key,
+        max_length=_MAX_SLUG,
+        word_boundary=True,
+        save_order=True,
+        algorithm="legacy",
+        backend="text-unidecode",
+    )
+
+
+def _digest(key: str) -> str:
+    from hashlib import sha256
+
+    return sha256(key.encode()).hexdigest()

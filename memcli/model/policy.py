@@ -1,0 +1,102 @@
+"""Pure rules over records and time: what is expired, faded, cleared, and how sure readers may be.
+
+All of them are functions of elapsed time, never of how often something ran; none reads a clock.
+"""
+
+from datetime import datetime, timedelta
+
+from memcli.model import labels
+from memcli.model.labels import Sensitivity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from memcli.model.records import Episode, Fact, Opinion, Procedure, Source
+
+CONFIRM_STEP = 0.05
+DENY_STEP = 0.1
+FACT_HALF_LIFE_DAYS = 180.0
+FADED_BELOW = 0.1
+PROTECTED_FROM = 0.8
+VIA_CEILING = labels.CONFIDENCE_WORDS["medium"]
+HAND_CEILING = labels.CONFIDENCE_WORDS["medium"]
+
+
+def expires_at(record: "Fact | Episode | Procedure") -> datetime | None:
+    """When a record's TTL runs out: updated_at (an episode's `at`) + TTL; None for never, overflow included."""
+    if record.ttl_minutes <= 0:
+        return None
+    try:
+        return since(record) + timedelta(minutes=record.ttl_minutes)
+    except OverflowError:
+        return None
+
+
+def since(record: "Fact | Episode | Procedure") -> datetime:
+    """The instant from which a record's TTL runs."""
+    return record.at if hasattr(record, "at") else record.updated_at
+
+
+def expired(record: "Fact | Episode | Procedure", now: datetime) -> bool:
+    """True from the second on at which the TTL has run out."""
+    end = expires_at(record)
+    return end is not None and now >= end
+
+
+def effective_confidence(fact: "Fact", now: datetime, half_life_days: float = FACT_HALF_LIFE_DAYS) -> float:
+    """clamp(confidence + 0.05 x confirmers - 0.1 x deniers) x 0.5^(age / half-life); design §2.
+
+    The age runs from the later of updated_at and confirmed_at. From importance 0.8 on nothing fades. What only a file
+    said about itself, and what a hand changed unseen, counts at most as medium.
+    """
+    base = fact.confidence + CONFIRM_STEP * independent(fact.confirmations) - DENY_STEP * independent(fact.denials)
+    if fact.source.via:
+        base = min(fact.confidence, VIA_CEILING) - DENY_STEP * independent(fact.denials)
+    if fact.state != "ok":
+        base = min(base, HAND_CEILING)
+    base = min(max(base, 0.0), 1.0)
+    if fact.importance >= PROTECTED_FROM:
+        return base
+    return base * decay(last_seen(fact), now, half_life_days)
+
+
+def last_seen(fact: "Fact") -> datetime:
+    """The later of updated_at and confirmed_at: from here a fact's age is counted."""
+    return max(fact.updated_at, fact.confirmed_at) if fact.confirmed_at else fact.updated_at
+
+
+def decay(start: datetime, now: datetime, half_life_days: float) -> float:
+    """0.5^(elapsed / half-life), 1 for a half-life of 0 (off) and for a start in the future."""
+    elapsed_days = (now - start).total_seconds() / 86400
+    if half_life_days <= 0 or elapsed_days <= 0:
+        return 1.0
+    return float(0.5 ** (elapsed_days / half_life_days))
+
+
+def independent(opinions: "Iterable[Opinion]") -> int:
+    """How many independent opinions: one a run, whatever the source's name."""
+    return len({o.run or f"{o.source} {o.at:%Y-%m-%d}" for o in opinions})
+
+
+def faded(fact: "Fact", now: datetime, half_life_days: float = FACT_HALF_LIFE_DAYS) -> bool:
+    """True when a fact has decayed below 0.1; what was written that low or denied down is not faded by time."""
+    if fact.importance >= PROTECTED_FROM or half_life_days <= 0:
+        return False
+    shown = effective_confidence(fact, now, half_life_days)
+    return shown < FADED_BELOW and decay(last_seen(fact), now, half_life_days) < 1.0
+
+
+def too_old(fact: "Fact", now: datetime, max_age_days: int) -> bool:
+    """True when the store says that facts end at an age (0 = off) and this one is past it."""
+    return max_age_days > 0 and (now - last_seen(fact)).total_seconds() >= max_age_days * 86400
+
+
+def cleared(label: Sensitivity, clearance: Sensitivity) -> bool:
+    """May a reader with this clearance see it?"""
+    return label <= clearance
+
+
+def quarantined(source: "Source") -> bool:
+    """True when the source is a web page or an import: not in the context unless asked for."""
+    return source.kind in labels.UNTRUSTED_KINDS

@@ -1,0 +1,89 @@
+"""What `memcli.toml` may say: one table of settings with type, default and meaning, from which docs are printed too."""
+
+from memcli.base import errors
+from memcli.model import labels
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FORMAT = 1
+
+
+# name: (default, unit or choice, meaning)
+TABLE: "dict[str, tuple[Any, str, str]]" = {
+    "defaults.sensitivity": ("internal", "label", "label of a record that names none"),
+    "defaults.confidence": ("medium", "word or 0..1", "confidence of a record that names none"),
+    "defaults.ttl_minutes": (0, "minutes", "TTL of a fact that names none; 0 = for ever"),
+    "defaults.episode_ttl_minutes": (129600, "minutes", "TTL of an episode that names none (90 days)"),
+    "decay.fact_half_life_days": (180.0, "days", "half-life of a fact's confidence; 0 = no decay"),
+    "decay.trust_half_life_days": (365.0, "days", "half-life of a source's earned trust; 0 = no decay"),
+    "decay.max_fact_age_days": (0, "days", "facts older than this end; 0 = off"),
+    "context.budget_tokens": (2000, "tokens", "budget of a context block that names none"),
+    "context.max_episodes": (5, "records", "episodes in a context block"),
+    "context.max_procedures": (1, "records", "procedures in a context block"),
+    "context.clearance": ("internal", "label", "highest label that `context` shows when no clearance is named"),
+    "sweep.max_share": (0.2, "0..1", "a sweep that would end more of the live facts than this stops and asks"),
+    "sweep.max_count": (10, "records", "...unless it would end no more than so many"),
+    "sweep.max_episodes": (500, "records", "failed episodes are pruned when there are more episodes than this"),
+    "sweep.failed_after_days": (7, "days", "...once they are this old"),
+    "policy.secrets": ("refuse", "refuse | mask", "what a credential in a new record does"),
+    "policy.pii": ("mask", "mask | raise", "personal data in a new record is replaced by its type, or raises the label"),
+    "working.max_entries": (100, "entries", "key-values of a session's working memory"),
+    "working.window": (20, "items", "items of a session's sliding window"),
+}
+_CHOICES = {
+    "defaults.sensitivity": ("public", "internal", "sensitive", "restricted"),
+    "context.clearance": ("public", "internal"),
+    "policy.secrets": ("refuse", "mask"),
+    "policy.pii": ("mask", "raise"),
+}
+
+
+class Settings:
+    """The settings of one store: `settings["sweep.max_share"]`. Unknown names in the file are in `unknown`."""
+
+    __slots__ = ("given", "unknown")
+
+    def __init__(self, given: "dict[str, Any] | None" = None, unknown: tuple[str, ...] = ()) -> None:
+        self.given = given or {}
+        self.unknown = unknown
+
+    def __getitem__(self, name: str) -> "Any":
+        return self.given[name] if name in self.given else TABLE[name][0]
+
+
+def read(raw: "dict[str, Any]") -> Settings:
+    """Settings from a parsed `memcli.toml`. Raises NewerFormat and BadData, naming the setting, never its value."""
+    version = raw.get("format")
+    if type(version) is int and version > FORMAT:
+        raise errors.NewerFormat(f"the store has format {version}, this memcli knows {FORMAT}")
+    if type(version) is not int or version < 1:
+        raise errors.BadData("memcli.toml names no format", hint="its first line should be: format = 1")
+    given: dict[str, Any] = {}
+    unknown = []
+    for section, items in raw.items():
+        if section == "format":
+            continue
+        for name, item in items.items() if isinstance(items, dict) else (("", items),):
+            full = f"{section}.{name}" if name else section
+            if full in TABLE:
+                given[full] = _checked(full, item)
+            else:
+                unknown.append(full)
+    return Settings(given, tuple(unknown))
+
+
+def _checked(name: str, item: "Any") -> "Any":
+    default = TABLE[name][0]
+    allowed = _CHOICES.get(name)
+    if name == "defaults.confidence":
+        good = type(item) in (int, float) and 0 <= item <= 1 or item in labels.CONFIDENCE_WORDS
+    elif isinstance(default, str):
+        good = isinstance(item, str) and (allowed is None or item in allowed)
+    else:
+        good = type(item) in (int, float) and 0 <= item < 10**12 and (type(default) is float or type(item) is int)
+    if not good:
+        hint = f"one of: {', '.join(allowed)}" if allowed else f"a value like {default!r}"
+        raise errors.BadData(f"memcli.toml: setting {name} is not what it must be", hint=hint)
+    return item

@@ -1,0 +1,113 @@
+"""Former values, one compact JSON line each: the tracked archive and the git-ignored trash (docs/format.md §3.6)."""
+
+import json
+from datetime import datetime
+
+from memcli.base import errors, files
+from memcli.model import sidecar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from memcli.store.folder import Store
+
+SUFFIX = ".jsonl"
+REASONS = ("superseded", "expired", "faded", "forgotten")
+
+
+def line(
+    reason: str, at: datetime, layer: str, name: str, meta: "dict[str, Any]", header: "dict[str, Any]", text: str
+) -> bytes:
+    """One archived value as it is stored."""
+    row = {
+        "format": 1,
+        "reason": reason,
+        "at": sidecar.show_instant(at),
+        "layer": layer,
+        "name": name,
+        "meta": meta,
+        "header": header,
+        "text": text,
+    }
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def path(layer: str, place: str) -> tuple[str, ...]:
+    """The components of the folder of a layer's former values; place is "archive" or "trash"."""
+    if place == "trash":
+        return (".memcli", "trash", layer)
+    return ("archive",) if layer == "facts" else ("archive", layer)
+
+
+def folder(store: "Store", layer: str, place: str, *, create: bool = False) -> files.Folder:
+    """That folder, open."""
+    return store.folder(*path(layer, place), create=create)
+
+
+def append(store: "Store", layer: str, name: str, data: bytes, place: str = "archive", *, durable: bool = True) -> None:
+    """Add lines to a record's former values; durable when it returns."""
+    with folder(store, layer, place, create=True) as d:
+        end, size = d.tail(name + SUFFIX, 1)
+        if size and end != b"\n":  # a writer was stopped half-way through its line
+            data = b"\n" + data
+        d.append(name + SUFFIX, data, durable=durable)
+
+
+def read(store: "Store", layer: str, name: str, place: str = "archive") -> "list[dict[str, Any]]":
+    """The former values of a record as JSON objects, oldest first; of several with one id the last holds."""
+    with folder(store, layer, place) as d:
+        data = d.read(name + SUFFIX, limit=None)
+    return rows(data or b"")
+
+
+def rows(data: bytes) -> "list[dict[str, Any]]":
+    """The readable lines of an archive file; a torn or foreign line is passed over (`doctor` counts them)."""
+    found: dict[str, dict[str, Any]] = {}
+    for text in files.lines(data):
+        row = row_of(text)
+        if row is not None:
+            found.pop(row["meta"]["id"], None)
+            found[row["meta"]["id"]] = row
+    return list(found.values())
+
+
+def row_of(text: bytes) -> "dict[str, Any] | None":
+    """One archived value, None when the line is not one."""
+    try:
+        row = sidecar.parse(text)
+        instant = sidecar.instant(row["at"])
+        meta, head, body = row["meta"], row["header"], row["text"]
+    except (errors.BadData, KeyError, ValueError):
+        return None
+    good = isinstance(meta, dict) and isinstance(head, dict) and isinstance(body, str) and isinstance(meta.get("id"), str)
+    return row | {"at": instant} if good else None
+
+
+def names(store: "Store", layer: str, place: str = "archive") -> list[str]:
+    """The records that have former values."""
+    with folder(store, layer, place) as d:
+        return sorted(n[: -len(SUFFIX)] for n in d.names() if n.endswith(SUFFIX) and not n.startswith("."))
+
+
+def without(store: "Store", layer: str, name: str, ids: "set[str] | None", place: str) -> int:
+    """Erase values (all, or those with the ids) for good; the count. Only restore and purge may call it."""
+    with folder(store, layer, place) as d:
+        data = d.read(name + SUFFIX, limit=None)
+        if data is None:
+            return 0
+        kept, gone = [], 0
+        for text in files.lines(data):
+            row = row_of(text)
+            if ids is None or (row is not None and row["meta"]["id"] in ids):
+                gone += 1
+            else:
+                kept.append(text)
+        if not gone:
+            return 0
+        if kept:
+            d.replace(name + SUFFIX, b"\n".join(kept) + b"\n")
+        else:
+            d.remove(name + SUFFIX)
+            d.sync()
+        return gone

@@ -1,0 +1,308 @@
+"""Durable facts on disk: one pair of files a key, former values in the archive, the forgotten in the trash."""
+
+from datetime import datetime, timezone
+
+from memcli.base import errors
+from memcli.base.value import as_dict
+from memcli.model import header, keys, labels, sidecar
+from memcli.model.records import Fact, Former, Source
+from memcli.store import archive, names, pair
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from memcli.store.folder import Store, Writing
+    from memcli.store.pair import Pair
+
+LAYER = "facts"
+_FEW = 20
+_HEADER = ("id", "key", "sensitivity", "tags", "relations")
+_NOT_META = frozenset(("text", "tags", "relations", "header", "state", "name", "digest"))
+
+
+def get(store: "Store", key: str) -> Fact | None:
+    """The fact of a key (normalised by `keys.normal`), whatever its label; None when there is none."""
+    with Shelf(store) as shelf:
+        return shelf.get(key)
+
+
+class Shelf:
+    """Look-ups of many keys while nobody else writes: `with facts.Shelf(store) as shelf: shelf.get(key)`."""
+
+    __slots__ = ("_folder", "_odd", "_store")
+
+    def __init__(self, store: "Store") -> None:
+        self._store = store
+        self._folder = store.folder(LAYER)
+        self._odd: dict[str, str] | None = None
+
+    def __enter__(self) -> "Shelf":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._folder.close()
+
+    def get(self, key: str) -> Fact | None:
+        """As `facts.get`."""
+        found = [p for name in self._candidates(key) if (p := pair.read(self._folder, name)) and p.key == key]
+        return _one([_fact(p, self._store) for p in found])
+
+    def _candidates(self, key: str) -> list[str]:
+        """The two names that follow from the key, and a hand-made one only when neither exists."""
+        d = self._folder
+        if d.missing:
+            return []
+        regular = [keys.file_name(key), keys.hidden_name(key)]
+        if any(d.info(n + pair.MD) or d.info(n + pair.SIDE) for n in regular):
+            return regular
+        if self._odd is None:
+            self._odd = names.odd(self._store, d)
+        by_hand = self._odd.get(key)
+        return [by_hand] if by_hand else []
+
+
+def every(store: "Store") -> "Iterator[Fact]":
+    """All facts by file name, each key once."""
+    with store.folder(LAYER) as folder:
+        listed = pair.stems(folder.names())
+        by_key: dict[str, list[Fact]] = {}
+        for name in listed:
+            p = pair.read(folder, name)
+            if p is not None:
+                fact = _fact(p, store)
+                by_key.setdefault(fact.key, []).append(fact)
+    moved = {f.id: f.key for group in by_key.values() for f in group if f.renamed_from}
+    for group in by_key.values():
+        fact = _one(group)
+        if fact is not None and moved.get(fact.id, fact.key) == fact.key:  # else: its renaming is not finished
+            yield fact
+
+
+def put(
+    w: "Writing", fact: Fact, old: Fact | None = None, *, at: datetime | None = None, reason: str = "superseded"
+) -> Fact:
+    """Write a fact over `old` (None: create) and return it as stored, with name and digest.
+
+    What differs decides what is written: a new id is a new value, and `old` goes to the archive first (at: when and why
+    it ended); metadata alone replaces the sidecar, tags and relations the Markdown, a label both.
+    """
+    store = w.store
+    name = fact.name or new_name(fact)
+    new_value = old is None or old.id != fact.id
+    if new_value and old is not None and at is not None:
+        archive.append(store, LAYER, old.name, _archived(old, reason, at))
+    md, side = encode(fact)
+    same_md, same_side = (None, None) if new_value or old is None or old.state != "ok" else encode(old)
+    with store.folder(LAYER, create=True) as folder:
+        known = names.current(store, folder)
+        pair.write(
+            w,
+            folder,
+            LAYER,
+            name,
+            fact.id,
+            md=None if md == same_md else md,
+            side=None if side == same_side else side,
+            new_value=new_value,
+        )
+        names.keep(store, folder, known)
+        stored = pair.read(folder, name)
+    if stored is None:
+        raise errors.SystemFailure("the record was written but cannot be read back", path=name)
+    return _fact(stored, store)
+
+
+def remove(w: "Writing", gone: list[tuple[Fact, str]], at: datetime, *, place: str) -> None:
+    """Take facts out, each with its reason, after their values lie, synced, in the archive or the trash."""
+    many = len(gone) > _FEW
+    for fact, reason in gone:
+        archive.append(w.store, LAYER, fact.name, _archived(fact, reason, at), place, durable=not many)
+    if many:
+        with archive.folder(w.store, LAYER, place) as kept:
+            kept.sync_everything()
+    with w.store.folder(LAYER) as folder:
+        known = names.current(w.store, folder)
+        pair.drop(w, folder, LAYER, [fact.name for fact, _ in gone])
+        names.keep(w.store, folder, known)
+
+
+def put_many(w: "Writing", made: list[tuple[Fact, Fact | None]], at: datetime) -> None:
+    """Write many facts, each over its old value or None, with a handful of syncs in all; the protocol is that of `put`."""
+    for _, old in made:
+        if old is not None:
+            archive.append(w.store, LAYER, old.name, _archived(old, "superseded", at), durable=False)
+    if any(old for _, old in made):
+        with archive.folder(w.store, LAYER, "archive") as kept:
+            kept.sync_everything()
+    with w.store.folder(LAYER, create=True) as folder:
+        known = names.current(w.store, folder)
+        rows = [(fact.name or new_name(fact), fact.id, *encode(fact)) for fact, _ in made]
+        pair.write_many(w, folder, LAYER, rows)
+        names.keep(w.store, folder, known)
+
+
+def archived_line(fact: Fact, reason: str, at: datetime) -> bytes:
+    """The archive's line for a former value that comes from elsewhere; `fact.name` says where it belongs."""
+    return _archived(fact, reason, at)
+
+
+def rename(w: "Writing", fact: Fact, key: str) -> Fact:
+    """Write the fact under a new key, then take the old pair away; the value keeps its id."""
+    moved = fact.replace(key=key, renamed_from=(*fact.renamed_from, fact.key), name="", header=fact.header)
+    hidden = fact.name.startswith("x--")
+    name = keys.hidden_name(key) if hidden else keys.file_name(key)
+    w.note({"layer": LAYER, "name": fact.name, "id": fact.id, "renamed": name})
+    stored = put(w, moved.replace(name=name))
+    with w.store.folder(LAYER) as folder:
+        pair.drop(w, folder, LAYER, [fact.name])
+    return stored
+
+
+def unite(w: "Writing", at: datetime) -> list[str]:
+    """Make one of keys that lie under two names (two clones made them): the greater id stays, the other is archived.
+
+    The stricter label holds for what stays. Returns the paths that went.
+    """
+    by_key: dict[str, list[Fact]] = {}
+    with w.store.folder(LAYER) as folder:
+        for name in pair.stems(folder.names()):
+            p = pair.read(folder, name)
+            if p is not None and p.state == "ok":
+                by_key.setdefault(p.key, []).append(_fact(p, w.store))
+    gone = []
+    for group in by_key.values():
+        best = _one(group)
+        if best is None or len(group) < 2:
+            continue
+        original = next(f for f in group if f.name == best.name)
+        if best.sensitivity != original.sensitivity:
+            put(w, original.replace(sensitivity=best.sensitivity), original)
+        rest = [f for f in group if f.name != best.name]
+        remove(w, [(f, "superseded") for f in rest], at, place="archive")
+        gone += [f"{LAYER}/{f.name}{pair.MD}" for f in rest]
+    return gone
+
+
+def new_name(fact: Fact) -> str:
+    """The file name of a fact that is created now: a sensitive one does not show its key."""
+    hidden = fact.sensitivity >= labels.SENSITIVE
+    return keys.hidden_name(fact.key) if hidden else keys.file_name(fact.key)
+
+
+def former(store: "Store", name: str, place: str = "archive") -> list[Former]:
+    """The former values kept under a file name, oldest first."""
+    found = []
+    for row in archive.read(store, LAYER, name, place):
+        fact = from_row(row)
+        if fact is not None:
+            found.append(Former(fact=fact, reason=row["reason"], at=row["at"], place=place))
+    return found
+
+
+def from_row(row: "dict[str, Any]") -> Fact | None:
+    """The fact of an archived line, None when its sidecar is damaged."""
+    try:
+        meta = sidecar.decode(dict(row["meta"]))
+    except sidecar.Damaged:
+        return None
+    p = pair.Pair(
+        name=row["name"],
+        header=row["header"],
+        text=row["text"],
+        meta=meta,
+        sensitivity=max(meta["sensitivity"], labels.stored_sensitivity(row["header"].get("sensitivity")) or labels.PUBLIC),
+        state="ok",
+        problem="",
+        modified=0.0,
+        served=b"",
+        side=b"",
+    )
+    return _fact(p, None).replace(digest="")
+
+
+def encode(fact: Fact) -> tuple[bytes, bytes]:
+    """The bytes of the two files of a fact."""
+    return header.join(_front(fact), fact.text).encode(), sidecar.dump(_meta(fact))
+
+
+def _front(fact: Fact) -> "dict[str, Any]":
+    front: dict[str, Any] = {"id": fact.id, "key": fact.key, "sensitivity": str(fact.sensitivity)}
+    if fact.tags:
+        front["tags"] = list(fact.tags)
+    if fact.relations:
+        front["relations"] = [dict(r) for r in fact.relations]
+    return front | {k: v for k, v in (fact.header or {}).items() if k not in _HEADER and v is not None}
+
+
+def _meta(fact: Fact) -> "dict[str, Any]":
+    fields = {k: v for k, v in as_dict(fact).items() if k not in _NOT_META}
+    return sidecar.encode(fields | {"body_sha256": pair.body_hash(fact.text)})
+
+
+def _archived(fact: Fact, reason: str, at: datetime) -> bytes:
+    return archive.line(reason, at, LAYER, fact.name, _meta(fact), _front(fact), fact.text)
+
+
+def _one(found: list[Fact]) -> Fact | None:
+    """One fact a key: of several the greater id with the strictest label, marked as in conflict."""
+    if len(found) < 2:
+        return found[0] if found else None
+    best = max(found, key=lambda f: f.id)
+    return best.replace(sensitivity=max(f.sensitivity for f in found), state="conflict")
+
+
+def _fact(p: "Pair", store: "Store | None") -> Fact:
+    meta = p.meta
+    state = p.state
+    if state == "half" and store is not None:
+        meta = _superseded_meta(store, p) or meta
+    fields = _by_hand(p) if meta is None else {k: v for k, v in meta.items() if k in _FIELDS}
+    fields |= {
+        "key": p.key,
+        "text": p.text,
+        "sensitivity": max(p.sensitivity, fields.get("sensitivity", labels.PUBLIC)),
+        "tags": _words(p.header.get("tags")),
+        "relations": _relations(p.header.get("relations")),
+        "header": {k: v for k, v in p.header.items() if k not in _HEADER} or None,
+        "state": state,
+        "name": p.name,
+        "digest": p.digest,
+    }
+    return Fact(**fields)
+
+
+_FIELDS = frozenset(Fact.__fields__)  # type: ignore[attr-defined]
+
+
+def _superseded_meta(store: "Store", p: "Pair") -> "dict[str, Any] | None":
+    """Half a clone shows the old text: with the metadata that the archive keeps for it."""
+    for row in archive.read(store, LAYER, p.name):
+        if row["meta"]["id"] == p.header.get("id"):
+            try:
+                return sidecar.decode(dict(row["meta"]))
+            except sidecar.Damaged:
+                return None
+    return None
+
+
+def _by_hand(p: "Pair") -> "dict[str, Any]":
+    changed = datetime.fromtimestamp(int(p.modified), timezone.utc)
+    return {
+        "id": p.id,
+        "source": Source(id="hand", kind="unknown"),
+        "confidence": labels.CONFIDENCE_WORDS["low"],
+        "created_at": changed,
+        "updated_at": changed,
+    }
+
+
+def _words(found: object) -> tuple[str, ...]:
+    if isinstance(found, str):
+        return tuple(w for w in found.replace(",", " ").split() if w)
+    return tuple(str(t) for t in found if isinstance(t, (str, int))) if isinstance(found, list) else ()
+
+
+def _relations(found: object) -> "tuple[dict[str, Any], ...]":
+    return tuple(r for r in found if isinstance(r, dict)) if isinstance(found, list) else ()

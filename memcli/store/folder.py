@@ -1,0 +1,194 @@
+"""A store on disk: where it is, how it is made, and the one door to write in it.
+
+`locate` finds the folder, `Store` opens it, `Store.writing()` holds the lock and first settles what a stopped writer left.
+"""
+
+import os
+
+from memcli.base import errors, files, lock
+from memcli.model import settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any
+
+MARKER = "memcli.toml"
+STATE = ".memcli"
+TENANTS = "tenants"
+_TENANT_MAX = 63
+_TENANT_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
+
+
+class Store:
+    """One open store. root: its folder, absolute; tenant: the tenant's name or ""."""
+
+    __slots__ = ("_settings", "root", "tenant", "why")
+
+    def __init__(self, root: str, *, tenant: str = "", why: str = "") -> None:
+        self.root = root
+        self.tenant = tenant
+        self.why = why
+        self._settings: settings.Settings | None = None
+
+    @property
+    def settings(self) -> settings.Settings:
+        """The store's settings, read once. Raises BadData and NewerFormat."""
+        if self._settings is None:
+            self._settings = read_settings(self.root)
+        return self._settings
+
+    def folder(self, *parts: str, create: bool = False) -> files.Folder:
+        """One folder of the store by its components."""
+        return files.Folder(self.root, *parts, create=create)
+
+    def writing(self, *, patient: bool = False) -> "Writing":
+        """`with store.writing() as w:` the only way to change files. patient: for long commands."""
+        return Writing(self, patient)
+
+
+class Writing:
+    """The right to write: holds the lock; `note` tells the next writer what may be left half done."""
+
+    __slots__ = ("_lock", "_noted", "_state", "patient", "store")
+
+    def __init__(self, store: Store, patient: bool) -> None:
+        self.store = store
+        self.patient = patient
+        self._noted = False
+        self._lock: Any = None
+        self._state: files.Folder | None = None
+
+    def __enter__(self) -> "Writing":
+        _ = self.store.settings  # refuses a store of a newer format before anything is touched
+        self._state = self.store.folder(STATE, create=True)
+        kind = lock.PatientLock if self.patient else lock.Lock
+        try:
+            self._lock = kind(self._state.where("lock")).__enter__()
+            self._settle()
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def __exit__(self, kind: "type[BaseException] | None", error: object, trace: "TracebackType | None") -> None:
+        try:
+            if kind is None:
+                self.done()
+        finally:
+            self._close()
+
+    def note(self, entry: "dict[str, Any]") -> None:
+        """Say in the journal what is about to be written. No fsync: after a power cut the files explain themselves."""
+        import json
+
+        assert self._state is not None
+        self._state.append("journal", json.dumps(entry).encode() + b"\n", durable=False)
+        self._noted = True
+
+    def done(self) -> None:
+        """What was noted is whole."""
+        if self._noted and self._state is not None:
+            self._state.remove("journal")
+            self._noted = False
+
+    def _settle(self) -> None:
+        assert self._state is not None
+        left = self._state.read("journal", limit=None)
+        if left is None:
+            return
+        from memcli.store import recovery
+
+        recovery.settle_journal(self.store, left)
+        self._state.remove("journal")
+
+    def _close(self) -> None:
+        if self._lock is not None:
+            self._lock.__exit__(None, None, None)
+            self._lock = None
+        if self._state is not None:
+            self._state.close()
+            self._state = None
+
+
+def read_settings(root: str) -> settings.Settings:
+    """The settings of the store at `root`; raises NoStore, BadData, NewerFormat."""
+    from memcli.base import toml
+
+    with files.Folder(root) as folder:
+        data = folder.read(MARKER)
+    if data is None:
+        raise errors.NoStore("this folder is no memcli store", path=root)
+    try:
+        return settings.read(toml.load(data.decode("utf-8-sig")))
+    except UnicodeDecodeError:
+        raise errors.BadData("memcli.toml is not UTF-8", path=os.path.join(root, MARKER)) from None
+    except errors.BadData as e:
+        e.path = e.path or os.path.join(root, MARKER)
+        raise
+
+
+def open_store(path: str | None = None, *, tenant: str | None = None) -> Store:
+    """The store that `path`, the environment, the ancestors of this folder or the data folder name, in that order.
+
+    Raises NoStore when there is none, UsageError for an odd tenant name or when a tenant must be named.
+    """
+    root, why = locate(path)
+    if not os.path.isfile(os.path.join(root, MARKER)):
+        raise errors.NoStore("no memcli store here" if why else "no memcli store found", path=root)
+    if tenant is None:
+        tenant = os.environ.get("MEMCLI_TENANT")
+    return _tenant_store(root, tenant, why)
+
+
+def locate(path: str | None) -> tuple[str, str]:
+    """The folder that is or would be the store, absolute, and the reason in words."""
+    if path is not None:
+        if not path:
+            raise errors.UsageError("--store names no folder")
+        return os.path.abspath(path), "named by --store"
+    if named := os.environ.get("MEMCLI_STORE"):
+        return os.path.abspath(named), "named by MEMCLI_STORE"
+    here = os.getcwd()
+    while True:
+        if os.path.isfile(os.path.join(here, MARKER)):
+            return here, "nearest folder upwards that holds memcli.toml"
+        parent = os.path.dirname(here)
+        if os.path.exists(os.path.join(here, ".git")) or parent == here:
+            break
+        here = parent
+    return data_folder(), "the user's data folder"
+
+
+def data_folder() -> str:
+    """`$XDG_DATA_HOME/memcli`, by default `~/.local/share/memcli` (XDG Base Directory Specification)."""
+    base = os.environ.get("XDG_DATA_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.join(os.path.expanduser("~"), ".local", "share")
+    return os.path.join(base, "memcli")
+
+
+def tenant_name(text: str) -> str:
+    """A tenant's name: 1 to 63 of a-z, 0-9, - and _, beginning with a letter or digit. Raises UsageError."""
+    good = 0 < len(text) <= _TENANT_MAX and set(text) <= _TENANT_LETTERS and text[0] not in "-_"
+    if not good:
+        raise errors.UsageError("odd tenant name", hint="1 to 63 of a-z, 0-9, - and _, beginning with a letter or digit")
+    return text
+
+
+def tenants(root: str) -> list[str]:
+    """The names of the tenants of a store, sorted."""
+    with files.Folder(root, TENANTS) as folder:
+        return sorted(n for n in folder.names() if os.path.isfile(os.path.join(root, TENANTS, n, MARKER)))
+
+
+def _tenant_store(root: str, tenant: str | None, why: str) -> Store:
+    if tenant is None:
+        if os.path.isdir(os.path.join(root, TENANTS)) and tenants(root):
+            raise errors.UsageError("this store has tenants: name one", path=root, hint="--tenant NAME or MEMCLI_TENANT")
+        return Store(root, why=why)
+    name = tenant_name(tenant)
+    if name not in tenants(root):
+        raise errors.NotFound(f"no tenant {name}", path=root, hint=f"make it with: memcli --tenant {name} init")
+    with files.Folder(root, TENANTS, name) as folder:  # refuses links
+        return Store(folder.path, tenant=name, why=why)

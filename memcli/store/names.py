@@ -1,0 +1,95 @@
+"""Facts whose file name does not follow from their key: made by hand, renamed or brought in by a synchroniser.
+
+Their names are kept in `.memcli/names.json` together with the time of the folder's last change, so that looking up a
+key costs the same in a store of ten facts and of a hundred thousand. The cache may be deleted at any time.
+"""
+
+import json
+
+from memcli.base import errors, files
+from memcli.model import keys
+from memcli.store import pair
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memcli.store.folder import Store
+
+_CACHE = "names.json"
+
+
+def odd(store: "Store", folder: files.Folder) -> dict[str, str]:
+    """Key -> file name of every fact under a name of its own; read anew only when the folder has changed."""
+    stamp = _stamp(folder)
+    kept = _load(store)
+    if kept is not None and kept[0] == stamp:
+        return kept[1]
+    found = _scan(folder)
+    _save(store, stamp, found)
+    return found
+
+
+def current(store: "Store", folder: files.Folder) -> dict[str, str] | None:
+    """What is cached, if it still holds."""
+    kept = _load(store)
+    return kept[1] if kept is not None and kept[0] == _stamp(folder) else None
+
+
+def keep(store: "Store", folder: files.Folder, known: dict[str, str] | None) -> None:
+    """After our own write under a regular name: what was known still holds at the folder's new time."""
+    if known is not None:
+        _save(store, _stamp(folder), known)
+
+
+def regular(name: str, key: str) -> bool:
+    """True when the file name follows from the key."""
+    return name in (keys.hidden_name(key), keys.file_name(key))
+
+
+def _scan(folder: files.Folder) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in pair.stems(folder.names()):
+        if _hashed(name):
+            continue
+        record = pair.read(folder, name)
+        if record is not None and not follows(name, record.key):
+            found.setdefault(record.key, name)
+    return found
+
+
+def _hashed(name: str) -> bool:
+    """Names with a hash of the key are ours: reading all of them would make every look-up cost the whole store."""
+    slug, dashes, digits = name.rpartition("--")
+    return bool(dashes) and bool(slug) and len(digits) in (12, 16) and all(c in "0123456789abcdef" for c in digits)
+
+
+def follows(name: str, key: str) -> bool:
+    """True when the file name is one that memcli gives to this key; False for a key that is none."""
+    try:
+        return regular(name, keys.normal(key))
+    except errors.UsageError:
+        return False
+
+
+def _stamp(folder: files.Folder) -> int:
+    info = folder.info()
+    return info.st_mtime_ns if info else 0
+
+
+def _load(store: "Store") -> tuple[int, dict[str, str]] | None:
+    try:
+        with store.folder(".memcli") as state:
+            data = state.read(_CACHE)
+        found = json.loads(data) if data else None
+        return (found["folder_mtime_ns"], found["odd"]) if isinstance(found, dict) else None
+    except (errors.MemcliError, ValueError, KeyError, RecursionError):
+        return None
+
+
+def _save(store: "Store", stamp: int, found: dict[str, str]) -> None:
+    data = json.dumps({"folder_mtime_ns": stamp, "odd": found}, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    try:
+        with store.folder(".memcli") as state:
+            if not state.missing:
+                state.replace(_CACHE, data, durable=False)
+    except errors.MemcliError:
+        return  # a read-only store is read without the cache

@@ -1,0 +1,318 @@
+"""The two files of one record, `NAME.md` and `NAME.meta.json`: reading them without a lock, writing them crash-safe.
+
+docs/format.md §3.4 is the table that `read` follows, §3.5 the protocol that `write` follows.
+"""
+
+import hashlib
+
+from memcli.base import errors, files
+from memcli.base.value import value
+from memcli.model import header, labels, sidecar
+from memcli.model.labels import Sensitivity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from memcli.store.folder import Writing
+
+TRIES = 5
+MD = ".md"
+SIDE = ".meta.json"
+_MARKERS = ("<<<<<<< ", ">>>>>>> ")
+
+
+@value
+class Pair:
+    """One record as its files say. meta is None without a readable sidecar.
+
+    state: ok, drift, bare, half or damaged (docs/format.md §3.4); problem: a code for `doctor`, "" when all is well.
+    served: the Markdown bytes that the text came from; side: the sidecar's bytes.
+    """
+
+    name: str
+    header: "dict[str, Any]"
+    text: str
+    meta: "dict[str, Any] | None"
+    sensitivity: Sensitivity
+    state: str
+    problem: str
+    modified: float
+    served: bytes
+    side: bytes
+
+    @property
+    def key(self) -> str:
+        """The key that the files name, else the file name."""
+        found = self.meta["key"] if self.meta else self.header.get("key")
+        return found if isinstance(found, str) and found else self.name
+
+    @property
+    def id(self) -> str:
+        """The id of the value, "" for a file made by hand."""
+        found = self.meta["id"] if self.meta else self.header.get("id")
+        return found if isinstance(found, str) else ""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the sidecar's and the Markdown file's bytes as served."""
+        return hashlib.sha256(self.side + self.served).hexdigest()
+
+
+def read(folder: files.Folder, name: str) -> Pair | None:
+    """The record `name`, None when there is none. Takes no lock: reads again while the two files do not fit."""
+    pair = None
+    for _ in range(TRIES):
+        pair, settled = _read_once(folder, name)
+        if settled:
+            break
+    return pair
+
+
+def body_hash(text: str) -> str:
+    """`body_sha256`: SHA-256 of the text alone, without the final LF."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def md_temp(name: str, made: str) -> str:
+    """Where the next `NAME.md` is prepared; the id tells a committed one from a leftover."""
+    return f".{name}.md.{made}.tmp"
+
+
+def side_temp(name: str, made: str) -> str:
+    """Where the next sidecar is prepared."""
+    return f".{name}.meta.{made}.tmp"
+
+
+def write(
+    w: "Writing",
+    folder: files.Folder,
+    layer: str,
+    name: str,
+    made: str,
+    *,
+    md: bytes | None = None,
+    side: bytes | None = None,
+    new_value: bool = False,
+) -> None:
+    """Replace one or both files of a record; `made` is the id that both carry.
+
+    new_value: a value with a new id, which readers must be able to find from its temp file once it is committed.
+    Raises UsageError above 1 MiB, SystemFailure; on failure the old value stands unless the commit point was passed.
+    """
+    for data in (md, side):
+        if data is not None and len(data) > files.MAX_FILE_BYTES:
+            raise errors.UsageError("the record would be larger than 1 MiB", hint="split it, or keep a reference to a file")
+    w.note({"layer": layer, "name": name, "id": made})
+    try:
+        if md is not None:
+            folder.create(md_temp(name, made), md)
+        if side is not None:
+            folder.create(side_temp(name, made), side)
+        if new_value:
+            folder.sync()
+        if side is not None:
+            folder.rename(side_temp(name, made), name + SIDE)  # the commit point
+    except BaseException:
+        _discard(folder, name, made)
+        raise
+    _finish(folder, name, made, md is not None, side is not None)
+
+
+def _finish(folder: files.Folder, name: str, made: str, has_md: bool, has_side: bool) -> None:
+    try:
+        if has_side:
+            folder.sync()
+    finally:  # past the commit point the text goes to its place whatever the folder's fsync said
+        if has_md:
+            folder.rename(md_temp(name, made), name + MD)
+    if has_md:
+        folder.sync()
+
+
+def _discard(folder: files.Folder, name: str, made: str) -> None:
+    for temp in (side_temp(name, made), md_temp(name, made)):
+        try:
+            folder.remove(temp)
+        except errors.SystemFailure:
+            continue  # The first error is the one to report; the journal leads the next writer here.
+
+
+def write_many(w: "Writing", folder: files.Folder, layer: str, rows: "list[tuple[str, str, bytes, bytes]]") -> None:
+    """The protocol of `write` for many new values at once: rows of (name, id, md, sidecar), each file synced by one call."""
+    for name, made, md, side in rows:
+        if max(len(md), len(side)) > files.MAX_FILE_BYTES:
+            raise errors.UsageError("a record would be larger than 1 MiB")
+        w.note({"layer": layer, "name": name, "id": made})
+    written = []
+    try:
+        for name, made, md, side in rows:
+            written.append((name, made))
+            folder.create(md_temp(name, made), md, durable=False)
+            folder.create(side_temp(name, made), side, durable=False)
+        folder.sync_everything()
+    except BaseException:
+        for name, made in written:
+            _discard(folder, name, made)
+        raise
+    for name, made, _, _ in rows:
+        folder.rename(side_temp(name, made), name + SIDE)
+    folder.sync()
+    for name, made, _, _ in rows:
+        folder.rename(md_temp(name, made), name + MD)
+    folder.sync()
+
+
+def drop(w: "Writing", folder: files.Folder, layer: str, gone: list[str]) -> None:
+    """Take records out after their copies in the archive or trash are synced: the `.md` goes first, which commits it."""
+    for name in gone:
+        w.note({"layer": layer, "name": name, "drop": True})
+    for suffix in (MD, SIDE):
+        for name in gone:
+            folder.remove(name + suffix)
+        folder.sync()
+
+
+def _read_once(folder: files.Folder, name: str) -> tuple[Pair | None, bool]:
+    try:
+        found = folder.read_dated(name + MD)
+        text = None if found is None else found[0].decode()
+    except (files.NotAFile, UnicodeDecodeError):
+        return None, True  # not a fact: `doctor` lists it
+    meta, side, damage = _sidecar(folder, name)
+    if found is None or text is None:
+        return _from_temp(folder, name, meta, side)
+    try:
+        front, body = header.split(text)
+    except errors.BadData:
+        front, body, damage = {}, text, "damaged_header"
+    return _judge(folder, name, front or {}, body, meta, side, damage, found)
+
+
+def _sidecar(folder: files.Folder, name: str) -> "tuple[dict[str, Any] | None, bytes, str]":
+    try:
+        side = folder.read(name + SIDE)
+    except files.NotAFile:
+        return None, b"", "damaged_sidecar"
+    if side is None:
+        return None, b"", ""
+    try:
+        return sidecar.load(side), side, ""
+    except errors.NewerFormat:
+        return None, side, "newer_format"
+    except errors.BadData:
+        return None, side, "damaged_sidecar"
+
+
+def _judge(
+    folder: files.Folder,
+    name: str,
+    front: "dict[str, Any]",
+    body: str,
+    meta: "dict[str, Any] | None",
+    side: bytes,
+    damage: str,
+    found: tuple[bytes, float],
+) -> tuple[Pair | None, bool]:
+    served, modified = found
+
+    def pair(state: str, problem: str, used: "dict[str, Any] | None" = meta) -> Pair:
+        label = _label(front, used, state)
+        return Pair(
+            name=name,
+            header=front,
+            text=body,
+            meta=used,
+            sensitivity=label,
+            state=state,
+            problem=problem,
+            modified=modified,
+            served=served,
+            side=side,
+        )
+
+    if damage:
+        return pair("damaged", damage), True
+    if meta is None:
+        return pair("damaged", "conflict_markers") if _conflicted(body) else pair("bare", "no_sidecar"), True
+    fits = body_hash(body) == meta["body_sha256"]
+    if not fits and _conflicted(body):
+        return pair("damaged", "conflict_markers"), True
+    if "key" in front and front["key"] != meta["key"]:
+        return pair("damaged", "key_differs"), False
+    if front.get("id") == meta["id"]:
+        return (pair("ok", ""), True) if fits else (pair("drift", "drift"), False)
+    if front.get("id") and front["id"] == meta.get("supersedes"):
+        from_temp, settled = _from_temp(folder, name, meta, side)
+        return (from_temp, settled) if from_temp else (pair("half", "half_written"), False)
+    return pair("drift", "drift"), False
+
+
+def _from_temp(
+    folder: files.Folder, name: str, meta: "dict[str, Any] | None", side: bytes
+) -> tuple[Pair | None, bool]:
+    """A value whose writer was stopped between the commit and the last rename."""
+    if meta is None:
+        return None, True
+    try:
+        found = folder.read_dated(md_temp(name, meta["id"]))
+        front, body = header.split(found[0].decode()) if found else (None, "")
+    except (errors.BadData, UnicodeDecodeError):
+        return None, False
+    if found is None or not front or front.get("id") != meta["id"] or body_hash(body) != meta["body_sha256"]:
+        return None, False
+    label = _label(front, meta, "ok")
+    return Pair(
+        name=name,
+        header=front,
+        text=body,
+        meta=meta,
+        sensitivity=label,
+        state="ok",
+        problem="unfinished",
+        modified=found[1],
+        served=found[0],
+        side=side,
+    ), True
+
+
+def _label(front: "dict[str, Any]", meta: "dict[str, Any] | None", state: str) -> Sensitivity:
+    """The stricter of the two labels; what is missing, unknown or damaged is restricted."""
+    in_text = labels.stored_sensitivity(front.get("sensitivity"))
+    if state == "damaged" or in_text is None:
+        return labels.RESTRICTED
+    if meta is None:
+        return in_text
+    return max(in_text, meta["sensitivity"])
+
+
+def _conflicted(text: str) -> bool:
+    return any(m in text for m in _MARKERS) and any(line.startswith(_MARKERS) for line in text.split("\n"))
+
+
+def is_dropping(name: str) -> bool:
+    """True for what editors, synchronisers and stopped writers leave: never a record (docs/format.md §1)."""
+    if name.startswith((".", "#")) or name.endswith(("~", "#")):
+        return True
+    low = name.lower()
+    if low.endswith((".orig", ".rej", ".bak", ".tmp", ".swp", ".swo", ".icloud")):
+        return True
+    return _looks_conflicted(low)
+
+
+def _looks_conflicted(low: str) -> bool:
+    if any(part in low for part in ("sync-conflict", "conflicted copy", "case conflict", "(conflict")):
+        return True
+    stem = low.removesuffix(MD).removesuffix(SIDE)
+    return stem.endswith(")") and stem.rpartition(" (")[2][:-1].isdigit() and " (" in stem
+
+
+def stems(names: list[str]) -> list[str]:
+    """The record names that a listing of file names holds, sorted."""
+    found = set()
+    for n in names:
+        if n.endswith(MD) and not is_dropping(n):
+            found.add(n[: -len(MD)])
+        elif n.endswith(SIDE) and not is_dropping(n):
+            found.add(n[: -len(SIDE)])
+    return sorted(found)

@@ -1,0 +1,123 @@
+"""Procedures on disk: pairs like facts, with steps in the front matter and the record of their use in the sidecar."""
+
+from datetime import datetime, timezone
+
+from memcli.base.value import as_dict
+from memcli.model import header, keys, labels, sidecar
+from memcli.model.records import Procedure, Source, Step
+from memcli.store import pair
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from memcli.store.folder import Store, Writing
+    from memcli.store.pair import Pair
+
+LAYER = "procedures"
+_FRONT = ("title", "task_type", "trigger")
+_NOT_META = frozenset((*_FRONT, "text", "tags", "steps", "file_state", "name", "digest"))
+_META = frozenset(Procedure.__fields__)  # type: ignore[attr-defined]
+
+
+def every(store: "Store") -> "Iterator[Procedure]":
+    """All procedures by file name, whatever their state and label."""
+    with store.folder(LAYER) as folder:
+        for name in pair.stems(folder.names()):
+            found = pair.read(folder, name)
+            if found is not None:
+                yield _procedure(found)
+
+
+def get(store: "Store", key: str) -> Procedure | None:
+    """The procedure of a key, None when there is none."""
+    with store.folder(LAYER) as folder:
+        for name in (keys.file_name(key), keys.hidden_name(key)):
+            found = pair.read(folder, name)
+            if found is not None and found.key == key:
+                return _procedure(found)
+    return None
+
+
+def put(w: "Writing", procedure: Procedure) -> None:
+    """Write a procedure as a whole."""
+    hidden = procedure.sensitivity >= labels.SENSITIVE
+    name = procedure.name or (keys.hidden_name(procedure.key) if hidden else keys.file_name(procedure.key))
+    md, side = encode(procedure)
+    with w.store.folder(LAYER, create=True) as folder:
+        pair.write(w, folder, LAYER, name, procedure.id, md=md, side=side, new_value=True)
+
+
+def encode(procedure: Procedure) -> tuple[bytes, bytes]:
+    """The bytes of the two files of a procedure."""
+    front: dict[str, Any] = {"id": procedure.id, "key": procedure.key, "sensitivity": str(procedure.sensitivity)}
+    front |= {n: getattr(procedure, n) for n in _FRONT if getattr(procedure, n)}
+    if procedure.tags:
+        front["tags"] = list(procedure.tags)
+    if procedure.steps:
+        front["steps"] = [show_step(s) for s in procedure.steps]
+    fields = {k: v for k, v in as_dict(procedure).items() if k not in _NOT_META}
+    side = sidecar.dump(sidecar.encode(fields | {"body_sha256": pair.body_hash(procedure.text)}))
+    return header.join(front, procedure.text).encode(), side
+
+
+def show_step(step: Step) -> "dict[str, Any]":
+    """A step as files and JSON hold it; empty fields are left out."""
+    found: dict[str, Any] = {"name": step.name, "action": step.action}
+    if step.parameters:
+        found["parameters"] = dict(step.parameters)
+    if step.expected:
+        found["expected"] = step.expected
+    if step.optional:
+        found["optional"] = True
+    return found
+
+
+def steps(found: object) -> tuple[Step, ...]:
+    """Steps from files or JSON; what is no step is left out."""
+    if not isinstance(found, list):
+        return ()
+    return tuple(_step(s) for s in found if isinstance(s, dict) and isinstance(s.get("action"), str))
+
+
+def _step(raw: "dict[str, Any]") -> Step:
+    parameters = raw.get("parameters")
+    return Step(
+        name=str(raw.get("name") or ""),
+        action=raw["action"],
+        parameters=parameters if isinstance(parameters, dict) and parameters else None,
+        expected=str(raw.get("expected") or ""),
+        optional=raw.get("optional") is True,
+    )
+
+
+def _procedure(p: "Pair") -> Procedure:
+    fields = {k: v for k, v in p.meta.items() if k in _META} if p.meta else _by_hand(p)
+    if fields.get("state") not in labels.PROCEDURE_STATES:
+        fields["state"] = "pending"
+    texts = {n: p.header[n] for n in _FRONT if isinstance(p.header.get(n), str)}
+    tags = p.header.get("tags")
+    fields |= texts | {
+        "key": p.key,
+        "title": texts.get("title", p.key),
+        "text": p.text,
+        "sensitivity": p.sensitivity,
+        "tags": tuple(t for t in tags if isinstance(t, str)) if isinstance(tags, list) else (),
+        "steps": steps(p.header.get("steps")),
+        "file_state": p.state,
+        "name": p.name,
+        "digest": p.digest,
+    }
+    return Procedure(**fields)
+
+
+def _by_hand(p: "Pair") -> "dict[str, Any]":
+    changed = datetime.fromtimestamp(int(p.modified), timezone.utc)
+    return {
+        "id": p.id,
+        "source": Source(id="hand", kind="unknown"),
+        "confidence": labels.CONFIDENCE_WORDS["low"],
+        "created_at": changed,
+        "updated_at": changed,
+    }

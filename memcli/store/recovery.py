@@ -1,0 +1,140 @@
+"""Finishing or cleaning what a stopped writer left. Idempotent, and safe to be stopped itself.
+
+Every writer settles what the journal names; `sweep` and `doctor --fix` settle whole folders. The rules are the table of
+docs/format.md §3.4: a temp file is the value when the sidecar beside it already carries its id, and rubbish otherwise.
+"""
+
+import json
+import re
+from datetime import datetime, timezone
+
+from memcli.base import errors, files
+from memcli.model import header, labels, sidecar
+from memcli.store import archive, pair
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from memcli.store.folder import Store
+
+_TEMP = re.compile(r"\.(?P<name>.+)\.(?:md|meta)\.(?P<id>[0-9a-f-]{36})\.tmp")
+
+
+def settle_journal(store: "Store", data: bytes) -> None:
+    """Settle each record that the journal names. A torn line belongs to a write that had not begun."""
+    for text in files.lines(data):
+        try:
+            entry = json.loads(text)
+            parts = tuple(entry["layer"].split("/"))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue
+        with store.folder(*parts) as folder:
+            if not folder.missing:
+                _settle_entry(store, folder, entry)
+
+
+def settle_folder(store: "Store", layer: str) -> list[str]:
+    """Settle every temp file of a layer's folder; the names of the records concerned, sorted."""
+    touched = set()
+    with store.folder(*layer.split("/")) as folder:
+        for found in filter(None, map(_TEMP.fullmatch, folder.names())):
+            settle(store, folder, layer, found["name"], found["id"])
+            touched.add(found["name"])
+    return sorted(touched)
+
+
+def settle(store: "Store", folder: files.Folder, layer: str, name: str, made: str) -> None:
+    """Finish or clean one write of the value `made` to the record `name`."""
+    prepared = folder.read(pair.side_temp(name, made))
+    temp = pair.md_temp(name, made)
+    if prepared is not None or not _committed(folder, name, temp, made):
+        folder.remove(pair.side_temp(name, made))
+        folder.remove(temp)
+    elif folder.info(temp) is not None:
+        if _differs_by_hand(store, folder, layer, name, made):
+            _keep_aside(folder, name)
+        folder.rename(temp, name + pair.MD)
+    folder.sync()
+
+
+def leftover_sidecar(store: "Store", folder: files.Folder, layer: str, name: str) -> bool:
+    """True when a sidecar stands alone because its record was being taken out."""
+    meta = _meta(folder, name)
+    if meta is None or folder.info(name + pair.MD) is not None:
+        return False
+    if folder.info(pair.md_temp(name, meta["id"])) is not None:
+        return False
+    for place in ("archive", "trash"):
+        if any(row["meta"]["id"] == meta["id"] for row in archive.read(store, layer, name, place)):
+            return True
+    return False
+
+
+def _settle_entry(store: "Store", folder: files.Folder, entry: "dict[str, Any]") -> None:
+    layer, name = entry["layer"], entry["name"]
+    if entry.get("renamed"):
+        _settle_rename(folder, entry)
+    elif entry.get("drop"):
+        if leftover_sidecar(store, folder, layer, name):
+            folder.remove(name + pair.SIDE)
+            folder.sync()
+    elif isinstance(entry.get("id"), str):
+        settle(store, folder, layer, name, entry["id"])
+
+
+def _settle_rename(folder: files.Folder, entry: "dict[str, Any]") -> None:
+    """The new pair is committed when its sidecar carries the id: then the old pair goes."""
+    new, old = _meta(folder, entry["renamed"]), _meta(folder, entry["name"])
+    if new and new["id"] == entry["id"] and (old is None or old["id"] == entry["id"]):
+        folder.remove(entry["name"] + pair.MD)
+        folder.sync()
+        folder.remove(entry["name"] + pair.SIDE)
+        folder.sync()
+
+
+def _committed(folder: files.Folder, name: str, temp: str, made: str) -> bool:
+    meta = _meta(folder, name)
+    found = folder.read(temp)
+    if found is None or meta is None or meta["id"] != made:
+        return False
+    try:
+        front, body = header.split(found.decode())
+    except (errors.BadData, UnicodeDecodeError):
+        return False
+    same_label = front is not None and labels.stored_sensitivity(front.get("sensitivity")) == meta["sensitivity"]
+    return same_label and front is not None and front.get("id") == made and pair.body_hash(body) == meta["body_sha256"]
+
+
+def _differs_by_hand(store: "Store", folder: files.Folder, layer: str, name: str, made: str) -> bool:
+    """True when the `.md` in the way is neither the value before nor this one: a person wrote it meanwhile."""
+    try:
+        found = folder.read(name + pair.MD)
+        front, body = header.split(found.decode()) if found is not None else (None, "")
+    except (errors.BadData, UnicodeDecodeError):
+        return True
+    if found is None:
+        return False
+    meta = _meta(folder, name)
+    assert meta is not None
+    front = front or {}
+    if front.get("id") == made:
+        return pair.body_hash(body) != meta["body_sha256"]
+    if front.get("id") != meta.get("supersedes"):
+        return True
+    before = [row for row in archive.read(store, layer, name) if row["meta"]["id"] == front.get("id")]
+    return bool(before) and before[-1]["text"] != body
+
+
+def _keep_aside(folder: files.Folder, name: str) -> None:
+    """Keep a person's text as a conflict copy: an ordinary file that no reader takes for a fact."""
+    stamp = datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S-%f")
+    folder.rename(name + pair.MD, f"{name}.sync-conflict-{stamp}{pair.MD}")
+
+
+def _meta(folder: files.Folder, name: str) -> "dict[str, Any] | None":
+    try:
+        side = folder.read(name + pair.SIDE)
+        return None if side is None else sidecar.load(side)
+    except errors.BadData:
+        return None

@@ -1,0 +1,90 @@
+"""Fork server, run as a script by `harness.Server`: imports the program once and forks a child for each request.
+
+    forkserver.py ENTRY FD        ENTRY is module:function; FD is a socket that carries one JSON object a line
+
+The shim is preloaded into this process and sleeps until a child arms it. A child leaves through os._exit, so that
+nothing of the server runs in it.
+"""
+
+import contextlib
+import ctypes
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import signal
+import socket
+import sys
+import traceback
+from typing import Any
+
+
+def main() -> None:
+    module, _, name = sys.argv[1].partition(":")
+    entry = getattr(importlib.import_module(module), name)
+    preload(module.partition(".")[0])
+    gc.freeze()  # else the children's first collection copies every page of the parent's objects
+    channel = socket.socket(fileno=int(sys.argv[2]))
+    for line in channel.makefile("rb"):
+        reply = serve(entry, json.loads(line), channel)
+        channel.sendall(json.dumps(reply).encode() + b"\n")
+
+
+def preload(package: str) -> None:
+    """Imports every module of the package: what a child imports, it would import again in each case."""
+    for found in pkgutil.walk_packages(getattr(sys.modules[package], "__path__", []), package + "."):
+        if not found.name.endswith("__main__"):
+            with contextlib.suppress(ImportError):  # optional parts
+                importlib.import_module(found.name)
+
+
+def serve(entry: Any, request: dict[str, Any], channel: socket.socket) -> dict[str, Any]:
+    # Memory files, not pipes: nobody has to drain them while the child runs.
+    out, err = os.memfd_create("out"), os.memfd_create("err")
+    if not (child := os.fork()):
+        channel.close()
+        run(entry, request, out, err)
+    _, status = os.waitpid(child, 0)
+    texts = [read(fd) for fd in (out, err)]
+    return {"code": os.waitstatus_to_exitcode(status), "out": texts[0], "err": texts[1]}
+
+
+def read(fd: int) -> str:
+    with os.fdopen(fd, "rb") as file:
+        file.seek(0)
+        return file.read().decode("utf-8", "backslashreplace")
+
+
+def run(entry: Any, request: dict[str, Any], out: int, err: int) -> None:
+    code: object = 1
+    try:
+        prepare(request, out, err)
+        code = entry()
+    except SystemExit as stop:
+        code = stop.code
+    except BaseException:  # noqa: BLE001 - stands for the interpreter's own last resort
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code if isinstance(code, int) else int(code is not None))
+
+
+def prepare(request: dict[str, Any], out: int, err: int) -> None:
+    for source, target in ((os.open(os.devnull, os.O_RDONLY), 0), (out, 1), (err, 2)):
+        os.dup2(source, target)
+    os.environ.clear()
+    os.environ.update(request["env"])
+    os.chdir(request["cwd"])
+    sys.argv = request["argv"]
+    signal.alarm(request["patience"])  # a hang shows as death by SIGALRM
+    shim = request["shim"]
+    if shim:
+        arm = ctypes.CDLL(None).memcrash_arm
+        arm(*(os.fsencode(a) if isinstance(a, str) else ctypes.c_long(a) for a in shim))
+
+
+if __name__ == "__main__":
+    main()

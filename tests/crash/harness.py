@@ -1,0 +1,428 @@
+"""Kills a command at every call that changes a file, then asks fresh processes what they see.
+
+The law (R1, R2 and R8 in words): after a kill or a failed call, a reader sees what was there before the command or
+what the command wanted, never anything else; what had been acknowledged is there; a later writer and `doctor --fix`
+do not take it back; and no temporary file outlives the recovery.
+
+    with Server(shim, "memcli.cli.main:main") as server:
+        rig = Rig(server, case, folder)
+        for point in rig.points(KILLS):
+            assert rig.check(point) == []
+
+A `Case` names its commands as argument lists, "{store}" standing for the store's folder. Each run has its own copy of
+the prepared store.
+"""
+
+import dataclasses
+import errno
+import functools
+import itertools
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from urllib.parse import unquote
+
+HERE = pathlib.Path(__file__).parent
+KILLS = ("before", "half", "after")
+FEW_ERRNOS = (errno.ENOSPC, errno.EIO)
+SIX_ERRNOS = (*FEW_ERRNOS, errno.EACCES, errno.EMFILE, errno.EDQUOT, errno.EROFS)
+WRITES = ("write", "pwrite", "writev")
+BUG, BAD_DATA = 1, 4  # exit codes that no crash may cause
+
+Argv = tuple[str, ...]
+Reading = tuple[tuple[int, str], ...]
+
+
+def errno_modes(numbers: Iterable[int] = FEW_ERRNOS) -> tuple[str, ...]:
+    return tuple(f"errno:{n}:{span}" for n in numbers for span in ("once", "sticky"))
+
+
+# ---- the shim and the server ----
+
+
+def compiler() -> str | None:
+    return next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
+
+
+def why_not() -> str | None:
+    """Why no shim can be had here; None where it can."""
+    if not sys.platform.startswith("linux"):
+        return "the shim reads /proc and needs LD_PRELOAD: Linux only"
+    return None if compiler() else "no C compiler (cc, gcc, clang) to build the shim"
+
+
+def build_shim(folder: pathlib.Path) -> pathlib.Path:
+    target = folder / "memcrash.so"
+    flags = ["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-U_FORTIFY_SOURCE"]
+    subprocess.run([compiler() or "cc", *flags, "-o", target, HERE / "shim.c"], check=True)
+    return target
+
+
+def scratch() -> str | None:
+    """Memory where there is some: these tests are about order, which needs no disk."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Strike:
+    """What the shim is to do: `mode` at call number `at` below `root`; at 0 it only counts and logs."""
+
+    root: str
+    at: int = 0
+    mode: str = ""
+    log: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """How a process ended. A negative code is the signal that ended it."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def killed(self) -> bool:
+        return self.code == -signal.SIGKILL
+
+    def acknowledged(self, whole: "Outcome") -> bool:
+        """True when it had said all that an undisturbed run says (numbers and ids may differ)."""
+        said, wanted = (self.out, whole.out) if whole.out else (self.err, whole.err)
+        complete = said.endswith("\n") and said.count("\n") >= wanted.count("\n")
+        return self.code == 0 or (self.killed and complete)
+
+
+class Server:
+    """A fork server for one entry point ("module:function"). Close it, or use it in a with statement."""
+
+    def __init__(self, shim: pathlib.Path, entry: str, home: pathlib.Path) -> None:
+        self.entry, self.shim, self.home = entry, shim, home
+        self.patience_seconds = 30
+        self.env = {"HOME": str(home), "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TZ": "UTC"}
+        ours, theirs = socket.socketpair()
+        self._process = subprocess.Popen(
+            [sys.executable, HERE / "forkserver.py", entry, str(theirs.fileno())],
+            env={**self.env, "LD_PRELOAD": str(shim)},
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        theirs.close()
+        self._channel = ours.makefile("rwb")
+
+    def run(self, argv: Argv, strike: Strike | None = None) -> Outcome:
+        """Runs the entry point in a forked child."""
+        shim = [strike.root, strike.at, strike.mode, strike.log] if strike else None
+        request = {"argv": [self.entry, *argv], "env": self.env, "cwd": str(self.home), "shim": shim}
+        request["patience"] = self.patience_seconds
+        self._channel.write(json.dumps(request).encode() + b"\n")
+        self._channel.flush()
+        reply = self._channel.readline()
+        if not reply:
+            raise RuntimeError(f"the fork server for {self.entry} died")
+        return Outcome(**json.loads(reply))
+
+    def spawn(self, argv: Argv, strike: Strike) -> Outcome:
+        """The same in a process of its own, slowly: proves that the fork server tells no tales."""
+        module, _, name = self.entry.partition(":")
+        code = f"import sys; sys.path.insert(0, {str(HERE)!r}); import {module} as m; sys.exit(m.{name}())"
+        names = {"ROOT": strike.root, "AT": str(strike.at), "MODE": strike.mode, "LOG": strike.log}
+        env = {**self.env, "LD_PRELOAD": str(self.shim), **{f"MEMCRASH_{k}": v for k, v in names.items()}}
+        command = [sys.executable, "-c", code, *argv]
+        done = subprocess.run(command, env=env, cwd=self.home, capture_output=True, text=True, check=False)
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    def close(self) -> None:
+        self._channel.close()
+        self._process.wait(10)
+
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+# ---- the log ----
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """One line of the shim's log. Number 0 is a write to stdout or stderr; a negative result is -errno."""
+
+    number: int
+    name: str
+    result: int
+    inode: int
+    was: int
+    offset: int
+    path: str
+    to: str
+    data: bytes
+
+    def __str__(self) -> str:
+        return f"{self.number} {self.name} {os.path.basename(self.path)} {os.path.basename(self.to)}".rstrip()
+
+
+def read_log(path: str) -> list[Call]:
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        return [_call(line.rstrip("\n").split("\t")) for line in file]
+
+
+def _call(words: list[str]) -> Call:
+    number, name, result, inode, was, offset, path, to, data = words
+    numbers = (int(w) for w in (result, inode, was, offset))
+    return Call(int(number), name, *numbers, unquote(path), unquote(to), bytes.fromhex(data))
+
+
+# ---- cases ----
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One command under test.
+
+    prepare: run in turn, make the store.          command: the one that is killed.
+    readings: what a reader asks, in the eyes of which the store is old or new.
+    writer: any other write, run after the crash.  recovery: run after the writer (doctor).
+    canary: a text that no reading in `low` (commands of a low clearance) may ever hold.
+    """
+
+    name: str
+    prepare: tuple[Argv, ...]
+    command: Argv
+    readings: tuple[Argv, ...]
+    writer: Argv
+    recovery: tuple[Argv, ...] = ()
+    low: tuple[Argv, ...] = ()
+    canary: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """Where and how one run is disturbed."""
+
+    at: int
+    mode: str
+
+    @property
+    def kills(self) -> bool:
+        return self.mode in KILLS
+
+
+IDS = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{64}\b")
+
+
+class Rig:
+    """A case's prepared store, with the readings of undisturbed runs to judge the disturbed ones by."""
+
+    def __init__(self, server: Server, case: Case, folder: pathlib.Path) -> None:
+        self.server, self.case, self.folder = server, case, folder
+        self._numbers = itertools.count()
+        self.prepared = self._make()
+        self.known = frozenset(IDS.findall("".join(self.ask(r, self.prepared).out for r in case.readings)))
+        self.old, self.old_later, _ = self._history(acts=False)
+        self.new, self.new_later, self.whole = self._history(acts=True)
+        if self.old == self.new or self.old_later == self.new_later:
+            raise AssertionError(f"{case.name}: the readings cannot tell old from new")
+
+    def _make(self) -> str:
+        store = str(self.folder / "prepared")
+        os.mkdir(store)
+        for argv in self.case.prepare:
+            self.must(argv, store)
+        return store
+
+    def _history(self, *, acts: bool) -> tuple[Reading, Reading, Outcome]:
+        """Readings now and after writer and recovery, with or without the command."""
+        with self.fresh() as store:
+            whole = self.must(self.case.command, store) if acts else Outcome(0, "", "")
+            now = self.read(store)
+            for argv in (self.case.writer, *self.case.recovery):
+                self.must(argv, store)
+            return now, self.read(store), whole
+
+    def fresh(self) -> "Copy":
+        return Copy(self.prepared, str(self.folder / f"copy{next(self._numbers)}"))
+
+    def empty(self) -> "Copy":
+        return Copy(None, str(self.folder / f"copy{next(self._numbers)}"))
+
+    def ask(self, argv: Argv, store: str, strike: Strike | None = None) -> Outcome:
+        return self.server.run(tuple(a.replace("{store}", store) for a in argv), strike)
+
+    def must(self, argv: Argv, store: str) -> Outcome:
+        outcome = self.ask(argv, store)
+        if outcome.code:
+            raise AssertionError(f"{self.case.name}: {argv} exits {outcome.code}: {outcome.out}{outcome.err}")
+        return outcome
+
+    # -- what is where --
+
+    @functools.cached_property
+    def calls(self) -> list[Call]:
+        """The command's calls when nothing disturbs it."""
+        with self.fresh() as store:
+            return self.trace(self.case.command, store)
+
+    def trace(self, argv: Argv, store: str, point: "Point | None" = None) -> list[Call]:
+        """Runs the command, undisturbed or up to the point; its calls below the store, and its talk."""
+        with tempfile.NamedTemporaryFile(dir=self.folder) as log:
+            at, mode = (point.at, point.mode) if point else (0, "")
+            self.ask(argv, store, Strike(store, at, mode, log.name))
+            return read_log(log.name)
+
+    def points(self, modes: Iterable[str], calls: list[Call] | None = None) -> list[Point]:
+        """Every counted call with every mode; half and short only where they differ from other modes."""
+        counted = [c for c in (self.calls if calls is None else calls) if c.number]
+        halves = ("half", "short")
+        return [Point(c.number, m) for c in counted for m in modes if m not in halves or c.name in WRITES]
+
+    def run(self, point: Point, store: str) -> Outcome:
+        return self.ask(self.case.command, store, Strike(store, point.at, point.mode))
+
+    def read(self, store: str) -> Reading:
+        """What fresh readers see; ids and digests that the prepared store did not show are all alike."""
+        return tuple((o.code, self._plain(o.out, store)) for o in (self.ask(r, store) for r in self.case.readings))
+
+    def _plain(self, text: str, store: str) -> str:
+        text = text.replace(store, "{store}")
+        return IDS.sub(lambda m: m[0] if m[0] in self.known else "<new>", text)
+
+    # -- the judgement --
+
+    def check(self, point: Point) -> list[str]:
+        """Disturbs the command at the point, then reads, writes, recovers and reads. What is wrong, if anything."""
+        with self.fresh() as store:
+            outcome = self.run(point, store)
+            where = f"{self.case.name} {point.mode} at {self._name(point.at)}"
+            return [f"{where}: {problem}" for problem in self._wrong(store, outcome, point)]
+
+    def _name(self, number: int) -> str:
+        return next((str(c) for c in self.calls if c.number == number), f"{number} ?")
+
+    def _wrong(self, store: str, outcome: Outcome, point: Point) -> Iterator[str]:
+        yield from self._bad_end(outcome, point)
+        first = self.state(store)
+        yield from self.bad_state(store, first, outcome)
+        if first == "old" and point.mode.endswith("once") and (left := temps(store)):
+            yield f"left {left} though nothing kept it from cleaning up"
+        yield from self.recover(store, first)
+
+    def _bad_end(self, outcome: Outcome, point: Point) -> Iterator[str]:
+        if point.kills and not outcome.killed:
+            yield f"was not killed but exited {outcome.code}"
+        if not point.kills and (outcome.code in (BUG, BAD_DATA) or outcome.code < 0):
+            yield f"exit {outcome.code}: {outcome.err[-2000:]}"
+        if "Traceback" in outcome.err:
+            yield f"traceback: {outcome.err[-2000:]}"
+
+    def bad_state(self, store: str, state: str, outcome: Outcome) -> Iterator[str]:
+        if state not in ("old", "new"):
+            yield f"reads as neither old nor new: {state}"
+        elif state == "old" and outcome.acknowledged(self.whole):
+            yield "was acknowledged and is lost"
+        yield from self._leaks(store)
+
+    def _leaks(self, store: str) -> Iterator[str]:
+        for argv in self.case.low:
+            shown = self.ask(argv, store)
+            if self.case.canary in shown.out + shown.err:
+                yield f"{argv} shows the canary"
+
+    def state(self, store: str, *, later: bool = False) -> str:
+        """ "old", "new", or the odd reading itself."""
+        reading = self.read(store)
+        old, new = (self.old_later, self.new_later) if later else (self.old, self.new)
+        if reading == new:
+            return "new"
+        return "old" if reading == old else difference(reading, old, new)
+
+    def recover(self, store: str, first: str) -> Iterator[str]:
+        """Runs writer and recovery; what was `first` must not become older, and nothing may lie about."""
+        for argv in (self.case.writer, *self.case.recovery):
+            outcome = self.ask(argv, store)
+            if outcome.code:
+                yield f"recovery {argv} exits {outcome.code}: {outcome.out}{outcome.err}"
+        second = self.state(store, later=True)
+        if second not in ("old", "new"):
+            yield f"after recovery reads as neither old nor new: {second}"
+        elif (first, second) == ("new", "old"):
+            yield "recovery took the new value back"
+        yield from self._leaks(store)
+        if left := temps(store):
+            yield f"after recovery {left} is left"
+
+    # -- kills inside the recovery --
+
+    def second_points(self, point: Point) -> list[tuple[Argv, int]]:
+        """Every call of every recovery command, each run on what the kill at `point` leaves."""
+        found = []
+        for argv in (self.case.writer, *self.case.recovery):
+            with self.fresh() as store:
+                self.run(point, store)
+                found += [(argv, c.number) for c in self.trace(argv, store) if c.number]
+        return found
+
+    def check_second(self, point: Point, argv: Argv, at: int, mode: str = "before") -> list[str]:
+        """Kills the command, then the recovery `argv` at its call `at`, then recovers twice."""
+        with self.fresh() as store:
+            self.run(point, store)
+            first = self.state(store)
+            killed = self.ask(argv, store, Strike(store, at, mode)).killed
+            problems = [] if killed else ["the second kill did not happen"]
+            problems += self.recover(store, first)
+            before = tree(store)
+            for again in self.case.recovery:
+                self.ask(again, store)
+            if tree(store) != before:
+                problems.append("recovering twice changes something")
+            return [f"{self.case.name} {point.mode} at {point.at}, then {argv[-2:]} at {at}: {p}" for p in problems]
+
+
+class Copy:
+    """A store of one's own for the length of a with statement; an empty folder without a source."""
+
+    def __init__(self, source: str | None, target: str) -> None:
+        self.source, self.target = source, target
+
+    def __enter__(self) -> str:
+        if self.source:
+            shutil.copytree(self.source, self.target, symlinks=True)
+        else:
+            os.mkdir(self.target, 0o700)
+        return self.target
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self.target)
+
+
+def difference(reading: Reading, old: Reading, new: Reading) -> str:
+    """The answers of a reading that fit neither side, or where old and new are mixed."""
+    odd = [r for r, *known in zip(reading, old, new, strict=True) if r not in known]
+    sides = ["new" if r == n else "old" if r == o else "odd" for r, o, n in zip(reading, old, new, strict=True)]
+    return f"{sides} {odd}"
+
+
+def files(store: str) -> Iterator[str]:
+    for folder, _, names in os.walk(store):
+        yield from (os.path.join(folder, name) for name in names)
+
+
+def temps(store: str) -> list[str]:
+    """Temporary files anywhere in the store."""
+    names = (os.path.relpath(path, store) for path in files(store))
+    return sorted(n for n in names if os.path.basename(n).startswith(".") and n.endswith(".tmp"))
+
+
+def tree(store: str) -> dict[str, bytes]:
+    """Every file with its bytes."""
+    return {os.path.relpath(path, store): pathlib.Path(path).read_bytes() for path in files(store)}

@@ -1,0 +1,170 @@
+"""memcli's own commands: every kill, failed call and power cut leaves old or new (R1, R2, R3, R8, S3)."""
+
+import importlib.util
+import pathlib
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from . import powerloss, walk
+from .harness import KILLS, SIX_ERRNOS, Argv, Case, Point, Rig, Server, errno_modes
+
+ENTRY = "memcli.cli.main:main"
+NOW = "2026-11-15T09:00:00Z"
+LATER = "2026-11-15T10:00:00Z"
+CANARY = "kingfisher"
+KEY = "deploy target"
+SECOND_KILLS = 25  # of each command, in a normal run
+SHOWN = 12  # problems in a failure's message
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("memcli.cli.fact") is None, reason="memcli has no fact commands yet"
+)
+
+
+def memcli(*words: str, now: str = LATER) -> Argv:
+    return ("--store", "{store}", "--now", now, *words)
+
+
+def fact_set(text: str, label: str, *, now: str = LATER) -> Argv:
+    return memcli("fact", "set", KEY, text, "--sensitivity", label, "--source", "user:anna", now=now)
+
+
+INIT = memcli("init", "{store}", now=NOW)
+OTHER = memcli("fact", "set", "another key", "another value", "--sensitivity", "public", now=NOW)
+RIGHTS = ("--reveal", "--json")
+OPEN_FACT = (
+    memcli("fact", "get", KEY, *RIGHTS),
+    memcli("fact", "history", KEY, "--clearance", "restricted", "--json"),
+    memcli("fact", "list", "--clearance", "restricted", "--json"),
+)
+LOW_FACT = (
+    memcli("fact", "get", KEY),
+    memcli("fact", "list", "--json"),
+    memcli("fact", "history", KEY, "--json"),
+    memcli("context"),
+)
+
+
+def fact_case(name: str, old: tuple[str, str] | None, command: Argv, *, canary: bool = False) -> Case:
+    """The prepared store has another fact too, which must come through untouched (it is in the list)."""
+    before = (fact_set(*old, now=NOW),) if old else ()
+    return Case(
+        name=name,
+        prepare=(INIT, OTHER, *before),
+        command=command,
+        readings=(*OPEN_FACT, *LOW_FACT),
+        writer=memcli("fact", "set", "another key", "changed", "--sensitivity", "public"),
+        recovery=(memcli("doctor", "--fix"),),
+        low=LOW_FACT if canary else (),
+        canary=CANARY if canary else "",
+    )
+
+
+EPISODES = (
+    memcli("episode", "list", "--clearance", "restricted", "--json"),
+    memcli("episode", "list", "--json"),
+    memcli("context"),
+)
+
+
+def episode_case(name: str, before: tuple[Argv, ...], command: Argv) -> Case:
+    return Case(
+        name=name,
+        prepare=(INIT, OTHER, *before),
+        command=command,
+        readings=EPISODES,
+        writer=memcli("fact", "set", "another key", "changed", "--sensitivity", "public"),
+        recovery=(memcli("doctor", "--fix"),),
+    )
+
+
+EPISODE = memcli("episode", "add", "Moved the webhooks;\nreplayed 214 of them.", "--task", "Move billing")
+SECRET, PLAIN = f"{CANARY} behind the gate", "Fly.io, region fra"
+
+CASES = [
+    fact_case("create", None, fact_set(PLAIN, "internal")),
+    fact_case("update", ("Heroku", "internal"), fact_set(PLAIN, "internal")),
+    fact_case("label up", (PLAIN, "public"), fact_set(PLAIN, "restricted")),
+    fact_case("label down", (PLAIN, "restricted"), fact_set(PLAIN, "public")),
+    fact_case("label up, new text", (PLAIN, "public"), fact_set(SECRET, "restricted"), canary=True),
+    fact_case("label down, new text", (SECRET, "restricted"), fact_set(PLAIN, "public"), canary=True),
+    fact_case("forget", (PLAIN, "internal"), memcli("fact", "forget", KEY, "--yes")),
+    episode_case("first episode", (), EPISODE),
+    episode_case("next episode", (memcli("episode", "add", "An earlier one.", now=NOW),), EPISODE),
+]
+
+
+@pytest.fixture(scope="module")
+def server(shim: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with Server(shim, ENTRY, tmp_path_factory.mktemp("home")) as server:
+        yield server
+
+
+@pytest.fixture(params=CASES, ids=lambda case: case.name)
+def rig(request: pytest.FixtureRequest, server: Server, scratch: pathlib.Path) -> Rig:
+    return Rig(server, request.param, scratch)
+
+
+def judge(found: list[list[str]]) -> None:
+    """One failure for all points: how many of them, and the first problems."""
+    bad = [problems for problems in found if problems]
+    lines = [line for problems in bad for line in problems]
+    assert not bad, "\n".join([f"{len(bad)} of {len(found)} points", *lines[:SHOWN]])
+
+
+def test_a_kill_leaves_old_or_new(rig: Rig) -> None:
+    judge([rig.check(point) for point in rig.points(KILLS)])
+
+
+def test_a_failed_call_leaves_old_or_new(rig: Rig) -> None:
+    judge([rig.check(point) for point in rig.points(("short", *errno_modes()))])
+
+
+@pytest.mark.full
+def test_any_failed_call_leaves_old_or_new(rig: Rig) -> None:
+    judge([rig.check(point) for point in rig.points(errno_modes(SIX_ERRNOS))])
+
+
+def second_kills(rig: Rig) -> list[tuple[Point, Argv, int]]:
+    points = rig.points(("before", "half"))
+    return [(point, *later) for point in points for later in rig.second_points(point)]
+
+
+def test_a_second_kill_inside_the_recovery(rig: Rig) -> None:
+    chosen = random.Random(rig.case.name).choices(second_kills(rig), k=SECOND_KILLS)
+    judge([rig.check_second(*strike) for strike in chosen])
+
+
+@pytest.mark.full
+def test_every_second_kill_inside_the_recovery(rig: Rig) -> None:
+    judge([rig.check_second(*strike) for strike in second_kills(rig)])
+
+
+def test_a_power_cut_leaves_old_or_new(rig: Rig) -> None:
+    judge([powerloss.check(rig, state) for state in powerloss.enumerate_states(rig)])
+
+
+def test_a_power_cut_after_a_kill_and_another_try(rig: Rig) -> None:
+    judge([powerloss.check_after_kill(rig, point) for point in rig.points(("before",))])
+
+
+STEPS, STEPS_A_STORE, ALL_KILLS = 100, 200, 10_000
+
+
+def test_a_random_history(server: Server, scratch: pathlib.Path) -> None:
+    history = walk.Walk(server, scratch, seed=1)
+    judge([history.step() for _ in range(STEPS)] + [history.end()])
+
+
+@pytest.mark.full
+@pytest.mark.timeout(1800)
+def test_ten_thousand_random_kills(server: Server, scratch: pathlib.Path) -> None:
+    kills, found, seed = 0, [], 1
+    while kills < ALL_KILLS:
+        seed += 1
+        history = walk.Walk(server, scratch, seed)
+        found += [history.step() for _ in range(STEPS_A_STORE)] + [history.end()]
+        kills += history.kills
+    judge(found)
