@@ -1,9 +1,9 @@
 """memcli: layered memory for LLM agents and for people at a shell, kept as plain files.
 
-    import memcli
-    m = memcli.open("path/to/store")
-    m.set_fact("deploy target", "Fly.io, region fra", source="user:anna")
-    print(m.context("how do we deploy?"))
+import memcli
+m = memcli.open("path/to/store")
+m.set_fact("deploy target", "Fly.io, region fra", source="user:anna")
+print(m.context("how do we deploy?"))
 """
 
 __version__ = "0.1.0"

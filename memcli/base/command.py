@@ -3,7 +3,7 @@
 import subprocess
 
 from memcli.base import errors
-from memcli.base.value import value
+from memcli.base.value import Value, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ TIMEOUT_SECONDS = 60.0
 
 
 @value
-class Done:
+class Done(Value):
     """How a program ended: exit code, and what it printed on stdout."""
 
     code: int

@@ -265,6 +265,15 @@ class Folder:
             return  # The first error is the one to report.
 
 
+def write_named(path: str, data: bytes) -> None:
+    """Write a file that a person named, whole or not at all, readable by its owner alone. Raises SystemFailure."""
+    where, name = os.path.split(os.path.abspath(path))
+    with Folder(where) as d:
+        if d.missing or not name:
+            raise errors.NotFound("no such folder", path=where)
+        d.replace(name, data)
+
+
 def _open_folder(root: str, parts: "Iterable[str]", create: bool) -> int | None:
     path = root
     try:

@@ -87,19 +87,3 @@ def _json_escape(character: str) -> str:
         return f"\\u{code:04x}"
     code -= 0x10000
     return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
-
-
-def strip_hidden(text: str) -> tuple[str, int]:
-    """The text without its hidden characters (newline and tab stay) and how many there were."""
-    if text.replace("\n", "").replace("\t", "").isprintable():
-        return text, 0
-    gone = 0
-
-    def drop(found: "re.Match[str]") -> str:
-        nonlocal gone
-        if found[0] in "\n\t":
-            return found[0]
-        gone += 1
-        return ""
-
-    return _unsafe().sub(drop, text), gone

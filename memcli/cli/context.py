@@ -1,6 +1,6 @@
 """`memcli context`: the block to paste into a prompt."""
 
-from memcli.base import errors
+from memcli.base import errors, files
 from memcli.cli import session
 from memcli.cli.call import Context, Output
 from memcli.model import labels
@@ -17,7 +17,7 @@ def context(
     domain: str | None = None,
     layer: tuple[str, ...] = (),
     request: str | None = None,
-    format: str = "text",  # noqa: A002 - the option is --format
+    format: str = "text",
     receipt: str | None = None,
     untrusted: bool = False,
 ) -> Output:
@@ -53,7 +53,7 @@ def context(
         limit=None if budget is None else engine.budget(budget),
     )
     if receipt is not None:
-        session.write_private(receipt, _json(made.receipt))
+        files.write_named(receipt, _json(made.receipt))
     if format == "json":
         return Output(engine.as_json(made), _json({"format": 1, "data": engine.as_json(made)}).decode())
     return Output(engine.as_json(made) if ctx.json else None, made.text)

@@ -5,6 +5,10 @@ from memcli.cli import session
 from memcli.cli.call import Context, Listing, Output
 from memcli.model import labels
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import datetime
+
 
 def add(
     ctx: Context,
@@ -115,7 +119,7 @@ def list_(
     return Listing([show.episode(e) for e in shown], "".join(map(show.episode_line, shown)), notes=tuple(notes))
 
 
-def show(ctx: Context, id: str, *, reveal: bool = False) -> Output:  # noqa: A002 - the argument is called ID
+def show(ctx: Context, id: str, *, reveal: bool = False) -> Output:
     """Print one episode with all that is known of it.
 
     Example: memcli episode show 0199e4a0-5b00-7c3e-9a51-0d6a0f1b2c3d
@@ -140,16 +144,20 @@ def _flat(item: object) -> str:
     return ", ".join(map(_flat, item)) if isinstance(item, list) else str(item)
 
 
-def _moment(words: str | None, now: "object") -> "object":
+def _moment(words: str | None, now: "datetime") -> "datetime | None":
     """An instant, or so long before now."""
     if words is None:
         return None
-    if words[:1].isdigit() and words[-1:] in "mhdw" or words[:1] == "P":
-        return clock.add_minutes(now, -clock.parse_ttl(words))  # type: ignore[arg-type]
+    if (words[:1].isdigit() and words[-1:] in "mhdw") or words[:1] == "P":
+        return clock.add_minutes(now, -clock.parse_ttl(words))
     return clock.parse(words)
 
 
 def _evidence(words: str) -> dict[str, str]:
     """`image:shot.png` as {modality, source}; a word without a colon is a source of text."""
     modality, colon, source = words.partition(":")
-    return {"modality": modality, "source": source} if colon and modality.isalpha() else {"modality": "text", "source": words}
+    return (
+        {"modality": modality, "source": source}
+        if colon and modality.isalpha()
+        else {"modality": "text", "source": words}
+    )

@@ -11,6 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from memcli.engine.dump import Dumped
+    from memcli.engine.load import Report
+
 FORMATS = ("jsonl",)
 _SHOWN_BAD = 20
 
@@ -49,25 +52,22 @@ def export(ctx: Context, foreign: str, path: str = "-", *, clearance: str = "res
 
     Example: memcli export jsonl backup.jsonl
     """
-    import json
-
     from memcli.engine import dump
 
     labels.choice(foreign, "format", FORMATS)
-    limit = labels.sensitivity(clearance)
-    lines, close, left = [], 0, 0
-    for row, label in dump.rows(session.store(ctx), limit):
-        if row is None:
-            left += 1
-            continue
-        close += label > labels.INTERNAL
-        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
-    notes = [f"{left} left out by the clearance"] if left else []
-    notes += [f"{close} sensitive or restricted records are in it: keep it private"] if close else []
+    store, limit = session.store(ctx), labels.sensitivity(clearance)
     if path == "-":
-        return Output(None, "".join(lines), notes=tuple(notes))
-    session.write_private(path, "".join(lines).encode())
-    return Output({"records": len(lines), "left_out": left, "path": path}, f"exported {len(lines)}\n", notes=tuple(notes))
+        lines, done = dump.to_text(store, limit)
+        return Output(None, "".join(lines), notes=_left(done))
+    done = dump.to_file(store, path, limit)
+    data = {"records": done.written, "left_out": done.left_out, "path": path}
+    return Output(data, f"exported {done.written}\n", notes=_left(done))
+
+
+def _left(done: "Dumped") -> tuple[str, ...]:
+    notes = [f"{done.left_out} left out by the clearance"] if done.left_out else []
+    notes += [f"{done.close} sensitive or restricted records are in it: keep it private"] if done.close else []
+    return tuple(notes)
 
 
 def _lines(path: str) -> "Iterable[bytes]":
@@ -79,15 +79,15 @@ def _lines(path: str) -> "Iterable[bytes]":
         raise errors.NotFound("no such file", path=path) from None
 
 
-def _notes(report: "object") -> tuple[str, ...]:
-    bad, conflicts = report.bad, report.conflicts  # type: ignore[attr-defined]
+def _notes(report: "Report") -> tuple[str, ...]:
+    bad, conflicts = report.bad, report.conflicts
     notes = [f"line {number}: {why}" for number, why in bad[:_SHOWN_BAD]]
     if len(bad) > _SHOWN_BAD:
         notes.append(f"{len(bad) - _SHOWN_BAD} more bad lines")
     if conflicts:
         notes.append(f"{len(conflicts)} left alone: their keys have other values here (--supersede replaces those)")
-    if report.masked:  # type: ignore[attr-defined]
-        notes.append(f"{report.masked} with credentials or personal data replaced by their type")  # type: ignore[attr-defined]
-    if report.restricted:  # type: ignore[attr-defined]
-        notes.append(f"{report.restricted} without a known label: restricted")  # type: ignore[attr-defined]
+    if report.masked:
+        notes.append(f"{report.masked} with credentials or personal data replaced by their type")
+    if report.restricted:
+        notes.append(f"{report.restricted} without a known label: restricted")
     return tuple(notes)

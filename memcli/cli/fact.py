@@ -8,6 +8,8 @@ from memcli.store import facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from memcli.model.records import Fact
     from memcli.store.folder import Store
 
@@ -44,7 +46,9 @@ def set_(
     from memcli.engine import remember
 
     if value is not None and value != "-" and sensitivity == "restricted":
-        warn: tuple[str, ...] = ("a restricted value on the command line can be seen by others; pass it on stdin with -",)
+        warn: tuple[str, ...] = (
+            "a restricted value on the command line can be seen by others; pass it on stdin with -",
+        )
     else:
         warn = ()
     written = remember.set_fact(
@@ -212,7 +216,7 @@ def adopt(
     ctx: Context,
     key: str | None = None,
     *,
-    all: bool = False,  # noqa: A002 - the option is --all
+    all: bool = False,
     source: str | None = None,
     sensitivity: str | None = None,
 ) -> Output:
@@ -230,7 +234,10 @@ def adopt(
         raise errors.UsageError("name one key, or all of them with --all")
     chosen = [f.key for f in facts.every(store) if f.state in ("drift", "bare")] if key is None else [key]
     done = [remember.adopt(store, k, now=now, source=source, sensitivity=sensitivity) for k in chosen]
-    rows = [{"id": w.fact.id, "how": "adopted" if w.how == "updated" else w.how, "path": f"facts/{w.fact.name}.md"} for w in done]
+    rows = [
+        {"id": w.fact.id, "how": "adopted" if w.how == "updated" else w.how, "path": f"facts/{w.fact.name}.md"}
+        for w in done
+    ]
     adopted = sum(row["how"] == "adopted" for row in rows)
     return Output(rows, f"adopted {adopted}\n" if adopted else "unchanged\n")
 
@@ -251,19 +258,13 @@ _STATES = {
 }
 
 
-def _live(store: "Store", key: str, now: "object") -> "Fact":
+def _live(store: "Store", key: str, now: "datetime") -> "Fact":
     fact = facts.get(store, keys.normal(key))
-    ended = fact is not None and not _current(store, fact, now)
+    ended = fact is not None and not policy.current(fact, now, store.settings)
     if fact is None or ended:
         hint = "memcli fact history KEY shows what it was" if ended else "memcli fact list"
         raise errors.NotFound("no current fact of this key" if ended else "no fact of this key", hint=hint)
     return fact
-
-
-def _current(store: "Store", fact: "Fact", now: "object") -> bool:
-    half_life = store.settings["decay.fact_half_life_days"]
-    ended = policy.expired(fact, now) or policy.faded(fact, now, half_life)  # type: ignore[arg-type]
-    return not ended and not policy.too_old(fact, now, store.settings["decay.max_fact_age_days"])  # type: ignore[arg-type]
 
 
 def _matches(fact: "Fact", tag: tuple[str, ...], domain: str | None, source: str | None, prefix: str | None) -> bool:

@@ -65,14 +65,3 @@ def confirm(question: str, *, yes: bool) -> None:
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise errors.Refused("not done")
-
-
-def write_private(path: str, data: bytes) -> None:
-    """Write a file that the command names, whole or not at all, readable by its owner alone. Raises SystemFailure."""
-    from memcli.base import files
-
-    where, name = os.path.split(os.path.abspath(path))
-    with files.Folder(where) as d:
-        if d.missing:
-            raise errors.NotFound("no such folder", path=where)
-        d.replace(name, data)

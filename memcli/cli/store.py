@@ -34,7 +34,9 @@ def where(ctx: Context) -> Output:
     Example: cd "$(memcli where)"
     """
     store = session.store(ctx)
-    return Output({"store": store.root, "tenant": store.tenant or None, "why": store.why}, f"{store.root}\n", notes=(store.why,))
+    return Output(
+        {"store": store.root, "tenant": store.tenant or None, "why": store.why}, f"{store.root}\n", notes=(store.why,)
+    )
 
 
 def status(ctx: Context) -> Output:

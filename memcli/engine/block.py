@@ -76,7 +76,9 @@ class Writer:
     def procedure(self, procedure: Procedure) -> "Redacted":
         """Title, success rate, steps; said to be a starting point."""
         rate = f"{procedure.successes} of {procedure.runs} runs succeeded" if procedure.runs else "never run yet"
-        lines = [f"- {self.name(procedure.title)}: a starting point, adapt it ({rate}, moving rate {procedure.rate:.0%})"]
+        lines = [
+            f"- {self.name(procedure.title)}: a starting point, adapt it ({rate}, moving rate {procedure.rate:.0%})"
+        ]
         if procedure.text:
             lines.append(f"  About: {self.quote(procedure.text)}")
         for number, step in enumerate(procedure.steps, 1):

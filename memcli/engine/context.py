@@ -4,7 +4,7 @@ import os
 from datetime import datetime
 
 from memcli.base import errors, text
-from memcli.base.value import value
+from memcli.base.value import Value, value
 from memcli.engine import block, rank, view
 from memcli.model import labels, policy, redact
 from memcli.model.records import Episode, Fact, Procedure
@@ -23,7 +23,7 @@ _SERVED_STATES = ("approved", "trial")
 
 
 @value
-class Budget:
+class Budget(Value):
     """How much a block may hold. unit: "tokens" (estimated as UTF-8 bytes / 4, rounded up) or "characters"."""
 
     amount: int
@@ -44,7 +44,7 @@ class Budget:
 
 
 @value
-class Query:
+class Query(Value):
     """What the block is for. request: per-request data, never stored; layers: which sections to fill."""
 
     task: str = ""
@@ -57,7 +57,7 @@ class Query:
 
 
 @value
-class Block:
+class Block(Value):
     """A context block: its text (redacted), the receipt, and the records that are in it."""
 
     text: "Redacted"
@@ -240,12 +240,20 @@ def read_request(words: str) -> "dict[str, Any]":
 
     try:
         raw = json.loads(words)
+    except (ValueError, RecursionError):
+        raw = None
+    return checked_request(raw)
+
+
+def checked_request(raw: "Any") -> "dict[str, Any]":
+    """The request as this module uses it; raises UsageError for any other shape."""
+    try:
         turns = [{"role": str(t["role"]), "content": _said(t["content"])} for t in raw.get("turns") or ()]
         said = raw.get("user_input", raw.get("input"))
         session = raw.get("session_id", raw.get("session"))
         if not all(x is None or isinstance(x, str) for x in (said, session)):
             raise TypeError
-    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, AttributeError):
         hint = '{"user_input": "...", "session_id": "...", "turns": [{"role": "user", "content": "..."}]}'
         raise errors.UsageError("the request is not the JSON that it must be", hint=hint) from None
     return {"input": said or "", "session": session or "", "turns": turns}
@@ -327,7 +335,12 @@ def as_json(made: Block) -> "dict[str, Any]":
     account = {"total": sum(f not in ("expired", "faded", "blocked") for f in fates)}
     account |= {fate: fates.count(fate) for fate in _WHY}
     account["withheld"] = made.receipt["withheld"]
-    return {**{k: made.receipt[k] for k in ("nonce", "at", "task", "clearance", "budget")}, **rows, "account": account, "text": made.text}
+    return {
+        **{k: made.receipt[k] for k in ("nonce", "at", "task", "clearance", "budget")},
+        **rows,
+        "account": account,
+        "text": made.text,
+    }
 
 
 def _scrub(item: "Any") -> "Any":

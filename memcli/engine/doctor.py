@@ -5,7 +5,7 @@ import stat
 from datetime import datetime, timedelta
 
 from memcli.base import errors, files
-from memcli.base.value import value
+from memcli.base.value import Value, value
 from memcli.model import labels, redact, sidecar
 from memcli.store import archive, episodes, facts, folder, names, pair, procedures, recovery, sources
 
@@ -27,7 +27,11 @@ CODES = {
     "conflict_markers": ("error", "merge conflict markers", "resolve the merge"),
     "damaged": ("error", "an entry whose label or end marker is damaged: treated as restricted", "restore it from git"),
     "damaged_header": ("error", "front matter or header that cannot be read", "mend it by hand or restore it from git"),
-    "damaged_sidecar": ("error", "the sidecar cannot be read: the record is restricted", "restore it from git, or delete it and adopt"),
+    "damaged_sidecar": (
+        "error",
+        "the sidecar cannot be read: the record is restricted",
+        "restore it from git, or delete it and adopt",
+    ),
     "damaged_source": ("error", "the source record cannot be read", "mend it by hand or restore it from git"),
     "drift": ("warning", "edited by hand since memcli wrote it", "memcli fact adopt KEY"),
     "edited": ("note", "an entry edited by hand", "nothing; git knows what it was"),
@@ -36,28 +40,52 @@ CODES = {
     "half_written": ("error", "text and sidecar are of different versions", "finish the checkout or sync"),
     "irregular_name": ("note", "the file name does not follow from the key", "nothing; memcli finds it"),
     "key_differs": ("error", "the two files name different keys: treated as restricted", "write one key into both"),
-    "key_visible": ("note", "the label was raised later: the file name still shows the key", "forget it and set it anew to hide the key"),
-    "label_differs": ("warning", "the two files have different labels: the stricter holds", "memcli fact set KEY --sensitivity LABEL"),
+    "key_visible": (
+        "note",
+        "the label was raised later: the file name still shows the key",
+        "forget it and set it anew to hide the key",
+    ),
+    "label_differs": (
+        "warning",
+        "the two files have different labels: the stricter holds",
+        "memcli fact set KEY --sensitivity LABEL",
+    ),
     "leavings": ("note", "an editor's leavings: not read", "delete it"),
     "leftover_sidecar": ("warning", "a sidecar left by an interrupted delete", "memcli doctor --fix"),
     "newer_format": ("error", "written by a newer memcli", "upgrade memcli"),
     "no_sidecar": ("warning", "made by hand: no sidecar", "memcli fact adopt KEY"),
-    "not_a_file": ("error", "a link, device, over-long or non-UTF-8 file: not read", "replace it by a plain UTF-8 file of at most 1 MiB"),
+    "not_a_file": (
+        "error",
+        "a link, device, over-long or non-UTF-8 file: not read",
+        "replace it by a plain UTF-8 file of at most 1 MiB",
+    ),
     "not_private": ("warning", "others can read the store's state", "memcli doctor --fix"),
     "not_ignored": ("warning", ".gitignore does not keep .memcli/ out of git", "memcli doctor --fix"),
-    "orphan_sidecar": ("warning", "a sidecar without its text", "restore the text from git; after 7 days --fix puts it into the trash"),
-    "secret": ("error", "a credential below label restricted", "take it out, or set --sensitivity restricted --allow-secret"),
+    "orphan_sidecar": (
+        "warning",
+        "a sidecar without its text",
+        "restore the text from git; after 7 days --fix puts it into the trash",
+    ),
+    "secret": (
+        "error",
+        "a credential below label restricted",
+        "take it out, or set --sensitivity restricted --allow-secret",
+    ),
     "torn": ("warning", "an entry whose writer was stopped: never acknowledged, not read", "memcli doctor --fix"),
     "torn_line": ("warning", "a line of the archive that cannot be read", "restore it from git"),
     "two_files": ("error", "two files for one key: the stricter label holds", "memcli doctor --fix"),
     "unfinished": ("warning", "left by a writer that was stopped", "memcli doctor --fix"),
-    "unknown_setting": ("warning", "memcli.toml has a setting that this version does not know", "see docs/reference/configuration.md"),
+    "unknown_setting": (
+        "warning",
+        "memcli.toml has a setting that this version does not know",
+        "see docs/reference/configuration.md",
+    ),
     "wrong_month": ("warning", "an entry in the log of another month", "move it by hand"),
 }
 
 
 @value
-class Finding:
+class Finding(Value):
     """One thing that is wrong. path: relative to the store; line: 0 when it concerns the whole file."""
 
     code: str
@@ -75,11 +103,11 @@ def examine(store: "Store", now: datetime) -> list[Finding]:
     """Everything that is wrong, by path. Raises NoStore, NewerFormat and BadData only for memcli.toml itself."""
     found = [*_store(store)]
     for layer in PAIR_LAYERS:
-        found += _guarded(layer, lambda layer=layer: _pairs(store, layer, now))  # type: ignore[misc]
+        found += _guarded(layer, lambda layer=layer: _pairs(store, layer, now))
     found += _guarded("episodes", lambda: _logs(store, now))
     found += _guarded("sources", lambda: _sources(store))
     for layer in (facts.LAYER, episodes.LAYER, procedures.LAYER):
-        found += _guarded("archive", lambda layer=layer: _archives(store, layer))  # type: ignore[misc]
+        found += _guarded("archive", lambda layer=layer: _archives(store, layer))
     return sorted(found, key=lambda f: (f.path, f.line, f.code))
 
 
@@ -253,7 +281,10 @@ def _mend_store(store: "Store") -> "Iterator[Finding]":
         state = root.info(folder.STATE)
         ignored = (root.read(".gitignore") or b"").decode("utf-8", "replace")
         if ".memcli" not in ignored:
-            root.replace(".gitignore", (ignored + ("" if ignored.endswith("\n") or not ignored else "\n") + "/.memcli/\n").encode())
+            root.replace(
+                ".gitignore",
+                (ignored + ("" if ignored.endswith("\n") or not ignored else "\n") + "/.memcli/\n").encode(),
+            )
             yield Finding(code="not_ignored", path=".gitignore")
     if state is not None and stat.S_IMODE(state.st_mode) & 0o077:
         os.chmod(os.path.join(store.root, folder.STATE), 0o700)

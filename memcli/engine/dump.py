@@ -4,7 +4,10 @@ Facts have the fields of their sidecar and front matter beside `kind`, `key` and
 with reason and time and stands before its successor. Episodes, procedures and sources have the fields of their files.
 """
 
-from memcli.base.value import as_dict
+import json
+
+from memcli.base import files
+from memcli.base.value import Value, as_dict, value
 from memcli.model import labels, policy, sidecar
 from memcli.model.records import Episode, Fact, Procedure, SourceRecord
 from memcli.store import archive, episodes, facts, procedures, sources
@@ -20,7 +23,37 @@ if TYPE_CHECKING:
 _NO_META = frozenset(("text", "tags", "relations", "header", "state", "name", "digest", "key"))
 
 
-def rows(store: "Store", clearance: "Sensitivity" = labels.RESTRICTED) -> "Iterator[tuple[dict[str, Any] | None, Sensitivity]]":
+@value
+class Dumped(Value):
+    """What went out: records written, those left out by the clearance, and how many written ones are above internal."""
+
+    written: int
+    left_out: int
+    close: int
+
+
+def to_text(store: "Store", clearance: "Sensitivity") -> "tuple[list[str], Dumped]":
+    """The lines of a dump and what is in it."""
+    lines, left, close = [], 0, 0
+    for row, label in rows(store, clearance):
+        if row is None:
+            left += 1
+            continue
+        close += label > labels.INTERNAL
+        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
+    return lines, Dumped(written=len(lines), left_out=left, close=close)
+
+
+def to_file(store: "Store", path: str, clearance: "Sensitivity") -> Dumped:
+    """Write a dump to a file that its owner alone can read, whole or not at all. Raises NotFound, SystemFailure."""
+    lines, done = to_text(store, clearance)
+    files.write_named(path, "".join(lines).encode())
+    return done
+
+
+def rows(
+    store: "Store", clearance: "Sensitivity" = labels.RESTRICTED
+) -> "Iterator[tuple[dict[str, Any] | None, Sensitivity]]":
     """Every record as (JSON object, label); the object is None where the label is above the clearance."""
     for row, label in _all(store):
         yield (row if policy.cleared(label, clearance) else None), label
@@ -95,5 +128,3 @@ def source_row(record: SourceRecord) -> "dict[str, Any]":
 
 def _why(reason: str, at: "Any") -> dict[str, str]:
     return {"reason": reason, "at": sidecar.show_instant(at)}
-
-

@@ -3,8 +3,7 @@
 from datetime import datetime
 
 from memcli.base import errors, ids
-from memcli.base.value import value
-from memcli.engine import remember
+from memcli.base.value import Value, value
 from memcli.model import keys, policy
 from memcli.model.records import Episode, Fact, Former
 from memcli.store import archive, episodes, facts
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @value
-class Forgotten:
+class Forgotten(Value):
     """What was (or with dry_run would be) forgotten: the layer, the ids of live values, and erased former values."""
 
     layer: str
@@ -58,7 +57,7 @@ def restore(store: "Store", ref: str, *, now: datetime) -> Fact | Episode:
         if choice.reason == "superseded":
             return _renew(w, choice.fact, live, now)
         if live is not None:
-            if remember.lives(store, live, now):
+            if policy.current(live, now, store.settings):
                 raise errors.Exists("the key has another value now", hint="forget or rename that one first")
             facts.remove(w, [(live, "expired")], now, place="archive")
         back = facts.put(w, _kept_alive(store, choice.fact, now))
@@ -181,8 +180,10 @@ def _choose(store: "Store", ref: str, now: datetime) -> Former:
         key = keys.normal(ref)
         found = [f for f in _of_key(store, key) if f.reason != "superseded"]
         live = facts.get(store, key)
-        current = live is not None and remember.lives(store, live, now)
-        found = found if found and not current else found or [f for f in _of_key(store, key) if f.reason == "superseded"]
+        current = live is not None and policy.current(live, now, store.settings)
+        found = (
+            found if found and not current else found or [f for f in _of_key(store, key) if f.reason == "superseded"]
+        )
     if not found:
         raise errors.NotFound("nothing to restore under this key or id", hint="memcli fact history KEY")
     if len({f.fact.id for f in found}) > 1:
@@ -204,7 +205,9 @@ def _every_former(store: "Store") -> list[Former]:
 def _renew(w: "Writing", fact: Fact, live: Fact | None, now: datetime) -> Fact:
     after = live.id if live else fact.id
     strict = max(fact.sensitivity, live.sensitivity) if live else fact.sensitivity
-    anew = fact.replace(id=ids.new(now, after=max(after, fact.id)), supersedes=after, updated_at=now, sensitivity=strict)
+    anew = fact.replace(
+        id=ids.new(now, after=max(after, fact.id)), supersedes=after, updated_at=now, sensitivity=strict
+    )
     if live is not None:
         anew = anew.replace(name=live.name, key=live.key, renamed_from=live.renamed_from)
     return facts.put(w, anew, live, at=now)
@@ -212,7 +215,7 @@ def _renew(w: "Writing", fact: Fact, live: Fact | None, now: datetime) -> Fact:
 
 def _kept_alive(store: "Store", fact: Fact, now: datetime) -> Fact:
     """The value as it was; when its time had run out its clock starts again, or it would end at once."""
-    ended = policy.expired(fact, now) or not remember.lives(store, fact, now)
+    ended = policy.expired(fact, now) or not policy.current(fact, now, store.settings)
     return fact.replace(updated_at=now) if ended else fact
 
 
@@ -231,5 +234,3 @@ def _month_of_id(ref: str) -> str:
     from datetime import timezone
 
     return datetime.fromtimestamp(ids.milliseconds(ref) / 1000, timezone.utc).strftime("%Y-%m")
-
-

@@ -4,7 +4,7 @@ A scanner may only raise a label or replace text; nothing here lowers anything.
 """
 
 from memcli.base import errors
-from memcli.base.value import value
+from memcli.base.value import Value, value
 from memcli.model import labels, redact
 from memcli.model.labels import Sensitivity
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @value
-class Taken:
+class Taken(Value):
     """Texts as they may be stored, the least label they must carry, and what to tell the writer."""
 
     texts: dict[str, str]

@@ -9,7 +9,7 @@ import hashlib
 from datetime import datetime
 
 from memcli.base import clock, errors, ids
-from memcli.base.value import value
+from memcli.base.value import Value, value
 from memcli.engine import intake
 from memcli.model import keys, labels, records, sidecar
 from memcli.model.records import Episode, Fact, Procedure, Source, SourceRecord
@@ -33,7 +33,7 @@ class BadLine(Exception):
 
 
 @value
-class Report:
+class Report(Value):
     """What an import did (or with dry_run would do): counts by outcome, bad lines as (number, why), things to say."""
 
     created: int
@@ -152,7 +152,9 @@ class Loader:
             return "created", fact
         if old.state in ("damaged", "conflict"):
             return "conflict", None
-        kept = fact.replace(name=old.name, digest=old.digest, state=old.state, sensitivity=max(fact.sensitivity, old.sensitivity))
+        kept = fact.replace(
+            name=old.name, digest=old.digest, state=old.state, sensitivity=max(fact.sensitivity, old.sensitivity)
+        )
         if kept.text == old.text:
             stricter = old.replace(sensitivity=kept.sensitivity)
             changed = kept.replace(id=old.id) if self.trusted else stricter
@@ -219,7 +221,9 @@ class Loader:
     def _put_source(self, record: SourceRecord) -> None:
         old = next((s for s in sources.every(self.store) if s.id == record.id), None)
         if not self.trusted:
-            trust = min(record.trust, old.trust if old else labels.KIND_TRUST[record.kind], labels.KIND_TRUST[record.kind])
+            trust = min(
+                record.trust, old.trust if old else labels.KIND_TRUST[record.kind], labels.KIND_TRUST[record.kind]
+            )
             listed = record.list if record.list == "block" else old.list if old else ""
             record = record.replace(trust=trust, list=listed)
         self.counts["unchanged" if old == record else "created" if old is None else "updated"] += 1
@@ -259,7 +263,10 @@ class Loader:
             raise BadLine("an episode needs at")
         if at > self.now and not self.trusted:
             at = self.now
-        plain = {n: _text(raw, n, "") for n in ("task", "session", "run", "agent", "approach", "trace", "outcome", "modality")}
+        plain = {
+            n: _text(raw, n, "")
+            for n in ("task", "session", "run", "agent", "approach", "trace", "outcome", "modality")
+        }
         lists = {n: _strings(raw, n) for n in ("tags", "concepts", "findings", "tools", "patterns")}
         scanned = {"text": _text(raw, "text", ""), **plain} | {n: "\n".join(x) for n, x in lists.items()}
         texts, label = self._scrub(raw, scanned, ())
@@ -269,15 +276,17 @@ class Loader:
             raise BadLine("outcome is none of the four words")
         meta = self._meta(raw, ttl=self.store.settings["defaults.episode_ttl_minutes"])
         made = raw.get("id") if ids.valid(raw.get("id")) else None
-        made = made or ids.derived(at, _hash("episode", clock.show(at), texts["text"], plain["session"], meta["source"].id))
+        made = made or ids.derived(
+            at, _hash("episode", clock.show(at), texts["text"], plain["session"], meta["source"].id)
+        )
         plain |= {"outcome": plain["outcome"] or "unknown", "modality": plain["modality"] or "text"}
-        steps = raw.get("steps") if type(raw.get("steps")) is int else 0
+        steps = raw.get("steps")
         return Episode(
             id=str(made),
             at=at,
             text=texts["text"],
             sensitivity=label,
-            steps=steps,
+            steps=steps if isinstance(steps, int) and steps > 0 else 0,
             evidence=_mappings(raw, "evidence"),
             **meta | plain | lists,
         )
@@ -290,7 +299,9 @@ class Loader:
         if not steps:
             raise BadLine("a procedure needs steps")
         created, updated = self._times(raw)
-        made = raw.get("id") if ids.valid(raw.get("id")) else ids.derived(updated, _hash("procedure", key, texts["value"]))
+        made = (
+            raw.get("id") if ids.valid(raw.get("id")) else ids.derived(updated, _hash("procedure", key, texts["value"]))
+        )
         state = raw.get("state") if raw.get("state") in labels.PROCEDURE_STATES else "pending"
         by = raw.get("validated_by")
         return Procedure(
@@ -315,10 +326,16 @@ class Loader:
         """How often a procedure worked: only one's own backup may say so."""
         if not self.trusted:
             return {}
-        counts = {n: raw[n] for n in ("runs", "successes", "mean_duration_ms") if type(raw.get(n)) is int and raw[n] >= 0}
+        counts = {
+            n: raw[n] for n in ("runs", "successes", "mean_duration_ms") if type(raw.get(n)) is int and raw[n] >= 0
+        }
         rate = raw.get("rate")
         used = _instant(raw, "last_used_at")
-        return counts | ({"rate": labels.unit(rate, "rate")} if rate is not None else {}) | ({"last_used_at": used} if used else {})
+        return (
+            counts
+            | ({"rate": labels.unit(rate, "rate")} if rate is not None else {})
+            | ({"last_used_at": used} if used else {})
+        )
 
     def _source_record(self, raw: "dict[str, Any]") -> SourceRecord:
         renamed = {k: v for k, v in raw.items() if k not in ("kind", "source_kind") and v is not None}

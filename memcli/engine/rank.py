@@ -7,7 +7,7 @@ A record's relevance is the share of the task's words that it holds, each word w
 import math
 from datetime import datetime
 
-from memcli.base.value import value
+from memcli.base.value import Value, value
 from memcli.model import policy, words
 from memcli.model.records import Episode, Fact, Procedure
 
@@ -24,7 +24,7 @@ _PLAIN_WEIGHTS = {"relevance": 0.0, "importance": 0.5, "confidence": 0.3, "recen
 
 
 @value
-class Scored:
+class Scored(Value):
     """One candidate: the parts of its score (each 0..1) and their weighted sum."""
 
     record: "Record"
@@ -53,7 +53,8 @@ def score(
         }
         total = sum(weights[name] * part for name, part in parts.items())
         found.append(Scored(record=record, score=total, **parts))
-    found.sort(key=lambda s: (-s.score, s.record.id), reverse=False)
+    found.sort(key=lambda s: s.record.id, reverse=True)
+    found.sort(key=lambda s: s.score, reverse=True)
     return found
 
 
@@ -78,6 +79,8 @@ def _rarity(held: list[set[str]], query: "Iterable[str]") -> dict[str, float]:
 
 
 def _words(record: "Record") -> tuple[set[str], set[str]]:
+    strong: tuple[str, ...]
+    weak: tuple[str, ...]
     if isinstance(record, Fact):
         strong, weak = (record.key, record.domain, *record.tags), (record.text,)
     elif isinstance(record, Episode):

@@ -4,7 +4,7 @@ import os
 from datetime import datetime
 
 from memcli.base import errors, ids
-from memcli.base.value import value
+from memcli.base.value import Value, value
 from memcli.engine import intake
 from memcli.model import keys, labels, policy, records
 from memcli.model.records import Episode, Fact, Source
@@ -12,15 +12,67 @@ from memcli.store import episodes, facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, TypedDict
+
     from memcli.model.labels import Sensitivity
     from memcli.store.folder import Store
+
+    class FactFields(TypedDict, total=False):
+        """What `set_fact` takes beside key and text."""
+
+        source: str | None
+        confidence: str | float | None
+        ttl_minutes: int | None
+        sensitivity: str | Sensitivity | None
+        tags: tuple[str, ...] | None
+        domain: str | None
+        importance: str | float | None
+        derived_from: tuple[str, ...] | None
+        run: str | None
+        agent: str | None
+        modality: str | None
+        if_match: str | None
+        create: bool
+        allow_secret: bool
+        allow_pii: bool
+
+    class EpisodeFields(TypedDict, total=False):
+        """What `add_episode` takes beside the text."""
+
+        at: datetime | None
+        source: str | None
+        confidence: str | float | None
+        importance: str | float | None
+        ttl_minutes: int | None
+        sensitivity: str | Sensitivity | None
+        allow_secret: bool
+        allow_pii: bool
+        task: str
+        outcome: str
+        session: str
+        run: str
+        agent: str
+        tags: tuple[str, ...]
+        concepts: tuple[str, ...]
+        findings: tuple[str, ...]
+        approach: str
+        tools: tuple[str, ...]
+        steps: int
+        patterns: tuple[str, ...]
+        modality: str
+        evidence: tuple[dict[str, Any], ...]
+        trace: str
+
 
 # 100 years: beyond it a TTL is a slip of the finger, and 0 says "for ever".
 MAX_TTL_MINUTES = 52_596_000
 
 
+_EPISODE_FIELDS = frozenset(Episode.__fields__) - {"id", "at", "text", "state", "month", "unknown"}
+
+
 @value
-class Written:
+class Written(Value):
     """What came of a write. how: created, superseded, updated or unchanged."""
 
     fact: Fact
@@ -60,7 +112,7 @@ def set_fact(
     record is damaged), Locked, SystemFailure.
     """
     key = keys.normal(key)
-    named = {
+    named: dict[str, Any] = {
         "confidence": None if confidence is None else labels.confidence(confidence),
         "importance": None if importance is None else labels.unit(importance, "importance"),
         "ttl_minutes": None if ttl_minutes is None else _ttl(ttl_minutes),
@@ -79,7 +131,7 @@ def set_fact(
         text = taken.texts["value"]
     with store.writing() as w:
         found = facts.get(store, key)
-        old = found if found is not None and lives(store, found, now) else None
+        old = found if found is not None and policy.current(found, now, store.settings) else None
         _guard(found, old, text, if_match, create)
         if found is not None and found.state != "ok":
             found = _as_archived(found, now)
@@ -150,13 +202,15 @@ def by_hand(fact: Fact, now: datetime, source: str | None, label: "Sensitivity")
 def _as_archived(fact: Fact, now: datetime) -> Fact:
     """A hand-edited value as it goes to the archive: under the id that its file has, so that the chain stays whole."""
     adopted = by_hand(fact, now, None, fact.sensitivity)
-    return adopted.replace(id=fact.id or adopted.id, supersedes="" if not fact.id else fact.supersedes, digest=fact.digest)
+    return adopted.replace(
+        id=fact.id or adopted.id, supersedes="" if not fact.id else fact.supersedes, digest=fact.digest
+    )
 
 
 def usable(store: "Store", key: str, now: datetime | None) -> Fact:
     """The live fact of a key for a writer. Raises NotFound, BadData when it is damaged or in conflict."""
     fact = facts.get(store, key)
-    if fact is None or (now is not None and not lives(store, fact, now)):
+    if fact is None or (now is not None and not policy.current(fact, now, store.settings)):
         raise errors.NotFound("no fact of this key", hint="memcli fact list")
     if fact.state in ("damaged", "conflict"):
         raise errors.BadData(f"the record is {fact.state}", path=f"{facts.LAYER}/{fact.name}.md", hint="memcli doctor")
@@ -177,7 +231,7 @@ def add_episode(
     allow_secret: bool = False,
     allow_pii: bool = False,
     default_kind: str = "unknown",
-    **fields: "str | int | tuple[object, ...]",
+    **fields: "Any",
 ) -> tuple[Episode, tuple[str, ...]]:
     """Append one episode; returns it as stored and what to tell the writer.
 
@@ -189,7 +243,9 @@ def add_episode(
     if not text.strip() and not given.get("task"):
         raise errors.UsageError("an episode needs a text or a task")
     labels.choice(str(given.get("outcome", "unknown")), "outcome", labels.OUTCOMES)
-    if int(given.get("steps", 0)) < 0:  # type: ignore[call-overload]
+    if unknown := set(given) - _EPISODE_FIELDS:
+        raise errors.UsageError(f"an episode has no field {min(unknown)}")
+    if int(given.get("steps", 0)) < 0:
         raise errors.UsageError("the number of steps is negative")
     taken = intake.take(settings, _episode_texts(text, given), allow_secret=allow_secret, allow_pii=allow_pii)
     label = labels.sensitivity(settings["defaults.sensitivity"] if sensitivity is None else sensitivity)
@@ -202,13 +258,13 @@ def add_episode(
         confidence=labels.confidence(settings["defaults.confidence"] if confidence is None else confidence),
         importance=records.DEFAULT_IMPORTANCE if importance is None else labels.unit(importance, "importance"),
         ttl_minutes=settings["defaults.episode_ttl_minutes"] if ttl_minutes is None else _ttl(ttl_minutes),
-        **_rebuild(given, taken.texts),  # type: ignore[arg-type]
+        **_rebuild(given, taken.texts),
     )
     with store.writing() as w:
         return episodes.append(w, episode), taken.notes
 
 
-def _episode_texts(text: str, given: dict[str, object]) -> dict[str, str]:
+def _episode_texts(text: str, given: "dict[str, Any]") -> dict[str, str]:
     texts = {"text": intake.clean(text)}
     for name, item in given.items():
         if isinstance(item, str):
@@ -218,9 +274,9 @@ def _episode_texts(text: str, given: dict[str, object]) -> dict[str, str]:
     return texts
 
 
-def _rebuild(given: dict[str, object], texts: dict[str, str]) -> dict[str, object]:
+def _rebuild(given: "dict[str, Any]", texts: dict[str, str]) -> "dict[str, Any]":
     """The fields with their texts as they may be stored."""
-    out: dict[str, object] = {}
+    out: dict[str, Any] = {}
     for name, item in given.items():
         if isinstance(item, tuple):
             out[name] = tuple(texts.get(f"{name}.{i}", x) for i, x in enumerate(item))
@@ -230,7 +286,7 @@ def _rebuild(given: dict[str, object], texts: dict[str, str]) -> dict[str, objec
 
 
 def _scan(
-    store: "Store", key: str, text: str | None, given: dict[str, object], allow_secret: bool, allow_pii: bool
+    store: "Store", key: str, text: str | None, given: "dict[str, Any]", allow_secret: bool, allow_pii: bool
 ) -> intake.Taken:
     texts = {"key": key, "value": intake.clean(text or "")}
     for name in ("domain", "run", "agent", "modality"):
@@ -239,7 +295,7 @@ def _scan(
     source = given.get("source")
     texts["source"] = source.id if isinstance(source, Source) else ""
     for name in ("tags", "derived_from"):
-        texts[name] = intake.clean("\n".join(given.get(name, ())), name)  # type: ignore[arg-type]
+        texts[name] = intake.clean("\n".join(given.get(name, ())), name)
     fixed = tuple(n for n in texts if n != "value")
     return intake.take(store.settings, texts, fixed=fixed, allow_secret=allow_secret, allow_pii=allow_pii)
 
@@ -257,11 +313,11 @@ def _guard(found: Fact | None, old: Fact | None, text: str | None, if_match: str
 
 
 def _fresh(
-    store: "Store", key: str, text: str, given: dict[str, object], now: datetime, ended: Fact | None, kind: str
+    store: "Store", key: str, text: str, given: "dict[str, Any]", now: datetime, ended: Fact | None, kind: str
 ) -> Fact:
     """A first value, or one that follows a value that has expired or faded."""
     settings = store.settings
-    base: dict[str, object] = {
+    base: dict[str, Any] = {
         "source": default_source(kind),
         "confidence": labels.confidence(settings["defaults.confidence"]),
         "ttl_minutes": settings["defaults.ttl_minutes"],
@@ -274,14 +330,12 @@ def _fresh(
             "created_at": ended.created_at,
             "supersedes": ended.id,
             "name": ended.name,
-            "sensitivity": max(base["sensitivity"], ended.sensitivity),  # type: ignore[type-var]
+            "sensitivity": max(base["sensitivity"], ended.sensitivity),
         }
-    return Fact(id=ids.new(now, after=after), key=key, text=text, updated_at=now, **base | given)  # type: ignore[arg-type]
+    return Fact(id=ids.new(now, after=after), key=key, text=text, updated_at=now, **base | given)
 
 
-def _changed(
-    store: "Store", old: Fact, text: str | None, given: dict[str, object], now: datetime, kind: str
-) -> Fact:
+def _changed(store: "Store", old: Fact, text: str | None, given: "dict[str, Any]", now: datetime, kind: str) -> Fact:
     if text is None or text == old.text:
         renewed = {"updated_at": now} if given.get("ttl_minutes", old.ttl_minutes) != old.ttl_minutes else {}
         return old.replace(**given, **renewed)
@@ -303,13 +357,6 @@ def _changed(
         "check": "",
     }
     return old.replace(**fresh | given)
-
-
-def lives(store: "Store", fact: Fact, now: datetime) -> bool:
-    """True while readers may see it as current: not expired, not faded, not past the store's greatest age."""
-    half_life = store.settings["decay.fact_half_life_days"]
-    ended = policy.expired(fact, now) or policy.faded(fact, now, half_life)
-    return not ended and not policy.too_old(fact, now, store.settings["decay.max_fact_age_days"])
 
 
 def _ttl(minutes: int) -> int:

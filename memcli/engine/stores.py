@@ -4,8 +4,7 @@ import os
 from datetime import datetime
 
 from memcli.base import errors, files
-from memcli.base.value import value
-from memcli.engine import remember
+from memcli.base.value import Value, value
 from memcli.model import labels, policy
 from memcli.store import archive, episodes, facts, folder, procedures, sources
 
@@ -42,7 +41,7 @@ _ATTRIBUTES = """\
 
 
 @value
-class Made:
+class Made(Value):
     """A store that `make` made or found. new: files that were written."""
 
     root: str
@@ -69,7 +68,12 @@ def make(path: str | None, *, tenant: str | None = None, git: bool = False) -> M
         new += _lay_out(root, (folder.TENANTS, tenant))
     folder.read_settings(root)
     made_git = _init_git(root) if git else False
-    return Made(root=os.path.join(root, folder.TENANTS, tenant) if tenant else root, tenant=tenant or "", new=tuple(new), git=made_git)
+    return Made(
+        root=os.path.join(root, folder.TENANTS, tenant) if tenant else root,
+        tenant=tenant or "",
+        new=tuple(new),
+        git=made_git,
+    )
 
 
 def _lay_out(root: str, parts: tuple[str, ...]) -> list[str]:
@@ -145,7 +149,7 @@ def stats(store: "Store", now: datetime) -> "dict[str, Any]":
 def _tally(store: "Store", now: datetime) -> dict[str, int]:
     tally = {"current": 0, "expired": 0, "faded": 0, "by_hand": 0, "damaged": 0}
     for fact in facts.every(store):
-        ended = "expired" if policy.expired(fact, now) else "" if remember.lives(store, fact, now) else "faded"
+        ended = "expired" if policy.expired(fact, now) else "" if policy.current(fact, now, store.settings) else "faded"
         tally[ended or "current"] += 1
         tally["by_hand"] += fact.state in ("drift", "bare")
         tally["damaged"] += fact.state in ("damaged", "conflict", "half")

@@ -7,7 +7,7 @@ stops a sweep that would end implausibly much, for example under a wrong clock.
 from datetime import datetime, timedelta
 
 from memcli.base import clock, errors, ids
-from memcli.base.value import value
+from memcli.base.value import Value, value
 from memcli.model import policy
 from memcli.model.records import Episode, Fact
 from memcli.store import episodes, facts, recovery
@@ -22,7 +22,7 @@ _BATCH = 500
 
 
 @value
-class Action:
+class Action(Value):
     """One thing that a sweep does: end a record. reason: expired, faded, pruned (a failed episode). key: "" for episodes."""
 
     layer: str
@@ -33,7 +33,7 @@ class Action:
 
 
 @value
-class Plan:
+class Plan(Value):
     """What a sweep would do at an instant. live: how many facts there are now; newest: the time of the newest record."""
 
     actions: tuple[Action, ...]
@@ -43,7 +43,7 @@ class Plan:
 
 
 @value
-class Report:
+class Report(Value):
     """What a sweep did: actions carried out, and those that no longer held when their turn came."""
 
     done: tuple[Action, ...]
@@ -151,5 +151,3 @@ def _episode_reason(store: "Store", episode: Episode, now: datetime, count: int)
 
 def _later(a: datetime | None, b: datetime) -> datetime:
     return b if a is None or b > a else a
-
-

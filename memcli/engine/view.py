@@ -2,8 +2,7 @@
 
 from datetime import datetime
 
-from memcli.base.value import value
-from memcli.engine import remember
+from memcli.base.value import Value, value
 from memcli.model import labels, policy
 from memcli.model.labels import Sensitivity
 from memcli.model.records import Episode, Fact, Procedure
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @value
-class View:
+class View(Value):
     """Current records that the reader is cleared for, and what is not among them.
 
     ended: cleared records that are expired or faded (swept or not); blocked: cleared ones of a blocked source;
@@ -81,6 +80,6 @@ def _records(store: "Store", layers: tuple[str, ...]) -> "Iterable[tuple[str, Fa
 def _state(store: "Store", record: "Fact | Episode | Procedure", now: datetime) -> str:
     if policy.expired(record, now):
         return "expired"
-    if isinstance(record, Fact) and not remember.lives(store, record, now):
+    if isinstance(record, Fact) and not policy.current(record, now, store.settings):
         return "faded"
     return "current"

@@ -29,31 +29,33 @@ _re = cache(re.compile)
 _SOLID, _WORD = "[A-Za-z0-9]", "[A-Za-z0-9_-]"
 # Kind, prefixes, alphabet and least length of the rest: as the vendors document them, or as their keys show.
 _VENDORS = (
-    ("github_token", "ghp_ gho_ ghs_ ghu_ ghr_", _SOLID, 30),
-    ("github_token", "github_pat_", _WORD, 36),
-    ("gitlab_token", "glpat- gldt- glrt- glptt- glft- glsoat- glcbt-", _WORD, 20),
-    ("slack_token", "xoxa- xoxb- xoxo- xoxp- xoxr- xoxs- xoxe- xapp-", _WORD, 12),
-    ("stripe_key", "sk_live_ rk_live_ sk_test_ rk_test_ whsec_", _SOLID, 16),
-    ("google_key", "AIza", _WORD, 30),
-    ("google_token", "ya29. GOCSPX- 1//0", _WORD, 24),
-    ("anthropic_key", "sk-ant-", _WORD, 20),
-    ("openrouter_key", "sk-or-v1-", _SOLID, 24),
-    ("openai_key", "sk-proj- sk-svcacct- sk-admin-", _WORD, 24),
-    ("openai_key", "sk-", _SOLID, 20),
-    ("huggingface_token", "hf_", _SOLID, 30),
-    ("npm_token", "npm_", _SOLID, 30),
-    ("pypi_token", "pypi-", _WORD, 50),
-    ("digitalocean_token", "dop_v1_ doo_v1_ dor_v1_", _SOLID, 40),
-    ("linear_key", "lin_api_ lin_oauth_", _SOLID, 30),
-    ("replicate_token", "r8_", _SOLID, 30),
-    ("groq_key", "gsk_", _SOLID, 30),
-    ("age_key", "AGE-SECRET-KEY-1", _SOLID, 40),
-    ("yandex_token", "y0_ y1_ y2_ y3_", _WORD, 30),
-    ("vault_token", "hvs. hvb. hvr.", _WORD, 24),
-    ("shopify_token", "shpat_ shpca_ shppa_ shpss_", _SOLID, 30),
-    ("docker_token", "dckr_pat_", _WORD, 20),
-    ("atlassian_token", "ATATT3", _WORD, 40),
+    ("github_token", ("ghp_", "gho_", "ghs_", "ghu_", "ghr_"), _SOLID, 30),
+    ("github_token", ("github_pat_",), _WORD, 36),
+    ("gitlab_token", ("glpat-", "gldt-", "glrt-", "glptt-", "glft-", "glsoat-", "glcbt-"), _WORD, 20),
+    ("slack_token", ("xoxa-", "xoxb-", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xoxe-", "xapp-"), _WORD, 15),
+    ("stripe_key", ("sk_live_", "rk_live_", "sk_test_", "rk_test_", "whsec_"), _SOLID, 16),
+    ("google_key", ("AIza",), _WORD, 30),
+    ("google_token", ("ya29.", "GOCSPX-", "1//0"), _WORD, 24),
+    ("anthropic_key", ("sk-ant-",), _WORD, 20),
+    ("openrouter_key", ("sk-or-v1-",), _SOLID, 24),
+    ("openai_key", ("sk-proj-", "sk-svcacct-", "sk-admin-"), _WORD, 24),
+    ("openai_key", ("sk-",), _SOLID, 20),
+    ("huggingface_token", ("hf_",), _SOLID, 30),
+    ("npm_token", ("npm_",), _SOLID, 30),
+    ("pypi_token", ("pypi-",), _WORD, 50),
+    ("digitalocean_token", ("dop_v1_", "doo_v1_", "dor_v1_"), _SOLID, 40),
+    ("linear_key", ("lin_api_", "lin_oauth_"), _SOLID, 30),
+    ("replicate_token", ("r8_",), _SOLID, 30),
+    ("groq_key", ("gsk_",), _SOLID, 30),
+    ("age_key", ("AGE-SECRET-KEY-1",), _SOLID, 40),
+    ("yandex_token", ("y0_", "y1_", "y2_", "y3_"), _WORD, 30),
+    ("vault_token", ("hvs.", "hvb.", "hvr."), _WORD, 24),
+    ("shopify_token", ("shpat_", "shpca_", "shppa_", "shpss_"), _SOLID, 30),
+    ("docker_token", ("dckr_pat_",), _WORD, 20),
+    ("atlassian_token", ("ATATT3",), _WORD, 40),
 )
+_PREFIXES = {prefix: (kind, *rest) for kind, prefixes, *rest in _VENDORS for prefix in prefixes}
+_LONG = 20  # no key of the table is shorter
 # Kind, trigger, length of the longest word that it needs, expression whose group 1 is the secret.
 _SHAPES = (
     ("aws_key", "AKIA", 20, r"(?<![A-Z0-9])(AKIA[A-Z0-9]{16})(?![A-Z0-9])"),
@@ -64,7 +66,7 @@ _SHAPES = (
     ("telegram_token", ":AA", 41, r"(?<![0-9])([0-9]{8,10}:AA[\w-]{30,}+)"),
     ("slack_webhook", "hooks.slack.com/", 40, r"hooks\.slack\.com/[a-z]{1,12}/([\w/-]{20,}+)"),
     ("discord_webhook", "/api/webhooks/", 60, r"/api/webhooks/([0-9]{15,21}/[\w-]{40,}+)"),
-    ("discord_token", ".", 58, r"(?<![\w-])([MNO][\w-]{23,27}\.[\w-]{6,7}\.[\w-]{27,45})(?![\w-])"),
+    ("discord_token", ".", 58, r"([MNO](?<![\w-].)[\w-]{23,27}\.[\w-]{6,7}\.[\w-]{27,45})(?![\w-])"),
     # RFC 7515 and 7519: base64url of '{"', then one more part at least (RFC 7516: four).
     ("jwt", "eyJ", 20, r"(?<![\w-])(eyJ[\w-]{8,}+\.[\w-]{8,}+(?:\.[\w-]++){0,3})"),
     ("password_hash", "$", 28, r"(\$(?:2[abxy]|argon2(?:id|i|d)|scrypt|[156y])\$[\w$./,=+-]{20,}+)"),
@@ -77,18 +79,18 @@ _SHAPES = (
 
 def secrets(text: str, low: str) -> "Iterator[Span]":
     """Spans of credentials; `low` is the text in lower case, of the same length. The most telling kinds come first."""
-    longest = max(map(len, text.split()), default=0)
+    words = [word for word in text.split() if len(word) >= _LONG]
     if "PRIVATE KEY" in text:
         yield from _private_keys(text)
-    if longest >= 20:
-        yield from _vendor_keys(text)
-    for kind, trigger, least, pattern in _SHAPES:
-        if longest >= least and trigger in text:
+    if words:
+        yield from _vendor_keys(text, " ".join(words))
+    for kind, _, least, pattern in [row for row in _SHAPES if row[1] in text]:
+        if least < _LONG or any(len(word) >= least for word in words):
             yield from ((*m.span(1), kind) for m in _re(pattern).finditer(text) if _is_real(m[1]))
     if "bearer" in low or "basic" in low:
         yield from _authorizations(text, low)
     yield from _assignments(text, low)
-    if longest >= 33:
+    if any(len(word) >= 33 and ("_" in word or "-" in word) for word in words):
         yield from _prefixed(text)
 
 
@@ -113,16 +115,16 @@ def _private_keys(text: str) -> "Iterator[Span]":
         begin = mark if mark and mark[1] == "BEGIN" else None
 
 
-def _vendor_keys(text: str) -> "Iterator[Span]":
-    for kind, prefixes, alphabet, least in _VENDORS:
-        for prefix in prefixes.split(" "):
-            at = text.find(prefix)
-            while at >= 0:
-                rest = _re(f"{alphabet}{{{least},}}+").match(text, at + len(prefix))
-                end = rest.end() if rest else at + len(prefix)
-                if rest and not text[at - 1 : at].isalnum() and _is_random(rest[0]):
-                    yield at, end, kind
-                at = text.find(prefix, end)
+def _vendor_keys(text: str, words: str) -> "Iterator[Span]":
+    for prefix in [p for p in _PREFIXES if p in words]:
+        kind, alphabet, least = _PREFIXES[prefix]
+        at = text.find(prefix)
+        while at >= 0:
+            rest = _re(f"{alphabet}{{{least},}}+").match(text, at + len(prefix))
+            end = rest.end() if rest else at + len(prefix)
+            if rest and not text[at - 1 : at].isalnum() and _is_random(rest[0]):
+                yield at, end, kind
+            at = text.find(prefix, end)
 
 
 def _prefixed(text: str) -> "Iterator[Span]":
@@ -247,7 +249,8 @@ def _value_span(text: str, key_start: int, tail: "re.Match[str]") -> tuple[int, 
     word = text[start:stop].split("</")[0]
     if text[key_start - 1 : key_start] in ("?", "&"):
         word = word.split("&")[0]
-    word = _re(r",(?=\w{1,32}[=:])").split(word)[0]
+    if "," in word:
+        word = _re(r",(?=\w{1,32}[=:])").split(word)[0]
     start += len(word) - len(word := word.lstrip("\"'`(["))
     end = start + len(word.rstrip(".,)]}>\"'`"))
     alone = end < stop or _re(r"[ \t]*(?:$|[\n\r;|]|[ \t][^\w\s]|[ \t]\w{1,20} ?[:=])").match(text, stop)
@@ -256,18 +259,26 @@ def _value_span(text: str, key_start: int, tail: "re.Match[str]") -> tuple[int, 
 
 def _counts(kind: str, firmness: int, word: str, *, quoted: bool, alone: bool) -> bool:
     """Whether a value looks like a credential, given what announced it."""
-    if word.endswith(":") or not _is_real(word) or _is_talk(word):
-        return False
     if kind == "pin":
         return word.isdigit() and 4 <= len(word) <= 8
-    if kind != "password":
-        made = _is_alphanumeric(word) and not _is_measure(word)
-        named = quoted and firmness == 2 and kind != "token" and len(word) >= 8 and " " not in word
-        return named or (made and len(word) >= (6 if firmness == 2 else 12))
+    fits = _fits_password if kind == "password" else _fits_token
+    if not fits(firmness, word, quoted, alone) or word.endswith(":") or not _is_real(word) or _is_talk(word):
+        return False
+    return (firmness == 2 and kind == "password") or quoted or word.isdigit() or not _is_measure(word)
+
+
+def _fits_password(firmness: int, word: str, quoted: bool, alone: bool) -> bool:
     if firmness == 2:
         return quoted or (len(word) >= 4 and (alone or word.isdigit() or _is_made(word)))
-    made = _is_made(word) and not _is_measure(word)
-    return (made and len(word) >= 6) or (firmness == 1 and len(word) >= 4 and (quoted or word.isdigit() or made))
+    if firmness == 1 and len(word) >= 4 and (quoted or word.isdigit()):
+        return True
+    return len(word) >= (4 if firmness else 6) and _is_made(word)
+
+
+def _fits_token(firmness: int, word: str, quoted: bool, alone: bool) -> bool:
+    if firmness == 2 and quoted and len(word) >= 8 and " " not in word:
+        return True
+    return len(word) >= (6 if firmness == 2 else 12) and _is_alphanumeric(word)
 
 
 def _is_made(word: str) -> bool:
@@ -289,7 +300,7 @@ def _is_real(word: str) -> bool:
         return False
     pattern = (
         r"\$[A-Z_0-9]+|\$[a-z_]+|\{[\w.|]*\}?|(?:[a-zA-Z_]\w*\.)*[a-zA-Z_]\w*[(\[].*"
-        r"|[a-z_]+(?:\.[a-z_]+)+|(?:/[\w.-]+){2,}/?"
+        r"|[a-z_]+(?:\.[a-z_]+)+|(?:/[\w.-]+){2,}/?|(?:[a-z]+_)+(?:pass|password|passwd|pw|secret|token|key)"
     )
     return _any(str.isalnum, word) and not _re(pattern).fullmatch(word)
 
@@ -344,8 +355,8 @@ def personal(text: str, low: str) -> "Iterator[Span]":
 def _cards(text: str) -> "Iterator[Span]":
     """Payment cards: ISO/IEC 7812, with its check digit by Luhn; whole, or in the groups that are printed on them."""
     pattern = (
-        r"(?<![\w.])(?:[2-689][0-9]{12,18}|[2-689][0-9]{3}([ .-])[0-9]{4}\1[0-9]{4}\1[0-9]{1,7}(?:\1[0-9]{1,3})?"
-        r"|3[0-9]{3}([ -])[0-9]{6}\2[0-9]{4,5})(?!\w|\.[0-9])"
+        r"[2-689](?<![\w.].)(?:[0-9]{12,18}|[0-9]{3}([ .-])[0-9]{4}\1[0-9]{4}\1[0-9]{1,7}(?:\1[0-9]{1,3})?"
+        r"|[0-9]{3}([ -])[0-9]{6}\2[0-9]{4,5})(?!\w|\.[0-9])"
     )
     for m in _re(pattern).finditer(text):
         digits = "".join(filter(str.isdigit, m[0]))
@@ -373,28 +384,31 @@ _IBANS = (
 
 def _ibans(low: str) -> "Iterator[Span]":
     """Bank accounts: ISO 13616, remainder 1 modulo 97 with the first four characters moved to the end."""
-    for m in _re(r"(?<![a-z0-9])([a-z]{2})[0-9]{2}(?:[ -]?[a-z0-9]){11,30}").finditer(low):
-        at = _IBANS.find(m[1])
-        places = [i for i in range(m.start(), m.end()) if low[i].isalnum()]
+    for m in _re(r"[0-9](?<=[a-z]{2}.)(?<![a-z0-9].{3})[0-9](?:[ -]?[a-z0-9]){11,30}").finditer(low):
+        start = m.start() - 2
+        at = _IBANS.find(low[start : start + 2])
+        places = [i for i in range(start, m.end()) if low[i].isalnum()]
         size = int(_IBANS[at + 2 : at + 4]) if at % 4 == 0 else 99
         if len(places) < size or low[places[size - 1] + 1 : places[size - 1] + 2].isalnum():
             continue
         code = "".join(low[i] for i in places[:size])
         if int("".join(str(int(c, 36)) for c in code[4:] + code[:4])) % 97 == 1:
-            yield m.start(), places[size - 1] + 1, "iban"
+            yield start, places[size - 1] + 1, "iban"
 
 
 def _registered(low: str) -> "Iterator[Span]":
     """Numbers that a state gives: US SSN, Russian SNILS and INN, dashed or after their name."""
     pattern = (
-        r"(?<![\w-])(?:(?P<name>ssn|social security|snils|снилс|inn|инн)[^0-9]{1,16}?)?"
-        r"(?P<number>[0-9]{3}-?[0-9]{2}-?[0-9]{4}|[0-9]{3}[ -]?[0-9]{3}[ -]?[0-9]{3}[ -]?[0-9]{2}"
-        r"|[0-9]{10}|[0-9]{12})(?![\w-])"
+        r"[0-9](?<![\w-].)(?:[0-9]{2}-?[0-9]{2}-?[0-9]{4}|[0-9]{2}[ -]?[0-9]{3}[ -]?[0-9]{3}[ -]?[0-9]{2}"
+        r"|[0-9]{9}(?:[0-9]{2})?)(?![\w-])"
     )
     for m in _re(pattern).finditer(low):
-        kind = _registry(m["name"] or "", m["number"])
+        named = _re(r"(?<!\w)(ssn|social security|snils|снилс|inn|инн)[^0-9]{1,16}$").search(
+            low, max(0, m.start() - 34), m.start()
+        )
+        kind = _registry(named[1] if named else "", m[0])
         if kind:
-            yield *m.span("number"), kind
+            yield m.start(), m.end(), kind
 
 
 def _registry(name: str, number: str) -> str | None:
@@ -421,7 +435,7 @@ def _is_inn(digits: str) -> bool:
 def _phones(text: str, low: str) -> "Iterator[Span]":
     """Numbers in international form (ITU-T E.164: + and at most 15 digits); national ones only after a phone word."""
     if "+" in text:
-        for m in _re(r"(?<![\w+.])\+[1-9](?:[ ()./-]{0,2}[0-9]){7,14}(?![0-9])").finditer(text):
+        for m in _re(r"\+(?<![\w+.].)[1-9](?:[ ()./-]{0,2}[0-9]){7,14}(?![0-9])").finditer(text):
             if not _is_measured(m[0][1:]):
                 yield m.start(), m.end(), "phone"
     if any(word in low for word in ("tel", "phone", "mobil", "cell", "fax", "whatsapp", "handy", "тел", "моб", "факс")):

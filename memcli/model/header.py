@@ -322,9 +322,9 @@ def _mapping(item: dict[object, object], *, inner: bool) -> str:
 
 
 def _inside(value: object, *, inner: bool) -> str:
-    if inner or not isinstance(value, list | dict):
-        return _write(value)
-    return _list(value) if isinstance(value, list) else _mapping(value, inner=True)
+    if isinstance(value, list):
+        return _list(value)
+    return _mapping(value, inner=True) if isinstance(value, dict) and not inner else _write(value)
 
 
 def _key(name: object) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from memcli.model.records import Episode, Fact, Opinion, Procedure, Source
+    from memcli.model.settings import Settings
 
 CONFIRM_STEP = 0.05
 DENY_STEP = 0.1
@@ -90,6 +91,12 @@ def faded(fact: "Fact", now: datetime, half_life_days: float = FACT_HALF_LIFE_DA
 def too_old(fact: "Fact", now: datetime, max_age_days: int) -> bool:
     """True when the store says that facts end at an age (0 = off) and this one is past it."""
     return max_age_days > 0 and (now - last_seen(fact)).total_seconds() >= max_age_days * 86400
+
+
+def current(fact: "Fact", now: datetime, settings: "Settings") -> bool:
+    """True while readers may see it as current: not expired, not faded, not past the store's greatest age."""
+    ended = expired(fact, now) or faded(fact, now, settings["decay.fact_half_life_days"])
+    return not ended and not too_old(fact, now, settings["decay.max_fact_age_days"])
 
 
 def cleared(label: Sensitivity, clearance: Sensitivity) -> bool:

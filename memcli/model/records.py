@@ -7,7 +7,7 @@ Instants are aware UTC datetimes, texts use LF. What a value holds is what its f
 from datetime import datetime
 
 from memcli.base import errors
-from memcli.base.value import value
+from memcli.base.value import Value, value
 from memcli.model import labels
 from memcli.model.labels import Sensitivity
 
@@ -21,7 +21,7 @@ DEFAULT_CONFIDENCE = 0.6
 
 
 @value
-class Source:
+class Source(Value):
     """Who said it. kind: see labels.KIND_TRUST. via: "import" when only another file says that this source said it."""
 
     id: str
@@ -33,7 +33,7 @@ class Source:
 
 
 @value
-class Opinion:
+class Opinion(Value):
     """One confirmation or denial: by which source, in which run, when."""
 
     source: str
@@ -42,7 +42,7 @@ class Opinion:
 
 
 @value
-class Fact:
+class Fact(Value):
     """One durable fact: the current value of its key.
 
     confidence: 0..1 as written; ttl_minutes: 0 = for ever; relations: mappings with type, target, weight.
@@ -84,7 +84,7 @@ class Fact:
 
 
 @value
-class Former:
+class Former(Value):
     """A former value of a fact: superseded, expired, faded or forgotten, and when. `place`: "archive" or "trash"."""
 
     fact: Fact
@@ -94,7 +94,7 @@ class Former:
 
 
 @value
-class Episode:
+class Episode(Value):
     """What happened in one run or session. text: the summary; at: when; steps: how many were taken.
 
     state: "ok", "edited" (by hand), "damaged" (its label cannot be read; treated as restricted). month: its log, "2026-10".
@@ -129,7 +129,7 @@ class Episode:
 
 
 @value
-class Step:
+class Step(Value):
     """One step of a procedure: what to do, with what, what should come of it, and whether it may be left out."""
 
     name: str
@@ -140,7 +140,7 @@ class Step:
 
 
 @value
-class Procedure:
+class Procedure(Value):
     """A way of doing a task that has worked. state: pending, trial, approved or rejected; rate: the moving success rate.
 
     runs and successes are counts, mean_duration_ms is in milliseconds, needs_review holds the reason or is empty.
@@ -176,8 +176,8 @@ class Procedure:
 
 
 @value
-class SourceRecord:
-    """What is known of one source. trust: 0..1; list: "allow", "block" or "". """
+class SourceRecord(Value):
+    """What is known of one source. trust: 0..1; list: "allow", "block" or ""."""
 
     id: str
     kind: str
@@ -197,5 +197,7 @@ def source(text: str) -> Source:
     if kind in labels.KIND_TRUST:
         return Source(id=name.strip() or kind, kind=kind)
     if colon:
-        raise errors.UsageError("unknown kind of source", hint=f"KIND:ID with KIND one of: {', '.join(labels.KIND_TRUST)}")
+        raise errors.UsageError(
+            "unknown kind of source", hint=f"KIND:ID with KIND one of: {', '.join(labels.KIND_TRUST)}"
+        )
     return Source(id=text.strip(), kind="unknown")

@@ -12,7 +12,7 @@ import re
 from functools import cache
 
 from memcli.base import errors
-from memcli.base.value import value
+from memcli.base.value import Value, value
 from memcli.model import detect
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ _MOST_PASSES = 8
 
 
 @value
-class Finding:
+class Finding(Value):
     """One hit: `text[start:end]` is of this kind. The text itself is never kept here, so that no log can leak it."""
 
     start: int
@@ -116,19 +116,22 @@ def scan(text: str, *, families: tuple[str, ...] = FAMILIES) -> tuple[Finding, .
     )
 
 
-_FOLD = {chr(c): "" for c in (0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F), 0xFEFF)}
-_FOLD |= {chr(c): "" for c in (*range(0x2060, 0x2070), *range(0xE0000, 0xE0080))}
-_FOLD |= {chr(c): chr(c - 0xFEE0) for c in range(0xFF01, 0xFF5F)}
-_FOLD |= dict.fromkeys("\u00a0\u2007\u2009\u202f\u3000", " ") | dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-")
-_FOLD |= dict.fromkeys("‘’‚‛", "'") | dict.fromkeys("“”„‟«»", '"')
+@cache
+def _folds() -> dict[str, str]:
+    folds = {chr(c): "" for c in (0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F), 0xFEFF)}
+    folds |= {chr(c): "" for c in (*range(0x2060, 0x2070), *range(0xE0000, 0xE0080))}
+    folds |= {chr(c): chr(c - 0xFEE0) for c in range(0xFF01, 0xFF5F)}
+    folds |= dict.fromkeys("\u00a0\u2007\u2009\u202f\u3000", " ") | dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-")
+    return folds | dict.fromkeys("‘’‚‛", "'") | dict.fromkeys("“”„‟«»", '"')
 
 
 def _fold(text: str) -> tuple[str, list[int]]:
     """The text as it is matched, and for each of its characters the place in the original (empty: the same place)."""
-    if text.isascii() or _FOLD.keys().isdisjoint(text):
+    if text.isascii() or _folds().keys().isdisjoint(set(text)):
         return text, []
-    clean = "".join([_FOLD.get(c, c) for c in text])
-    return clean, [] if len(clean) == len(text) else [i for i, c in enumerate(text) if _FOLD.get(c, c)]
+    folds = _folds()
+    clean = "".join([folds.get(c, c) for c in text])
+    return clean, [] if len(clean) == len(text) else [i for i, c in enumerate(text) if folds.get(c, c)]
 
 
 def _lower(text: str) -> str:

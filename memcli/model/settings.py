@@ -28,7 +28,11 @@ TABLE: "dict[str, tuple[Any, str, str]]" = {
     "sweep.max_episodes": (500, "records", "failed episodes are pruned when there are more episodes than this"),
     "sweep.failed_after_days": (7, "days", "...once they are this old"),
     "policy.secrets": ("refuse", "refuse | mask", "what a credential in a new record does"),
-    "policy.pii": ("mask", "mask | raise", "personal data in a new record is replaced by its type, or raises the label"),
+    "policy.pii": (
+        "mask",
+        "mask | raise",
+        "personal data in a new record is replaced by its type, or raises the label",
+    ),
     "working.max_entries": (100, "entries", "key-values of a session's working memory"),
     "working.window": (20, "items", "items of a session's sliding window"),
 }
@@ -78,7 +82,7 @@ def _checked(name: str, item: "Any") -> "Any":
     default = TABLE[name][0]
     allowed = _CHOICES.get(name)
     if name == "defaults.confidence":
-        good = type(item) in (int, float) and 0 <= item <= 1 or item in labels.CONFIDENCE_WORDS
+        good = (type(item) in (int, float) and 0 <= item <= 1) or item in labels.CONFIDENCE_WORDS
     elif isinstance(default, str):
         good = isinstance(item, str) and (allowed is None or item in allowed)
     else:

@@ -223,4 +223,14 @@ _SPEC: "dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]]" = {
 }
 _READ: "dict[str, Callable[[Any], Any]]" = {"format": lambda v: v} | {n: r for n, (r, _) in _SPEC.items()}
 _WRITE: "dict[str, Callable[[Any], Any]]" = {n: w for n, (_, w) in _SPEC.items()}
-_REQUIRED = ("id", "key", "source", "confidence", "ttl_minutes", "sensitivity", "created_at", "updated_at", "body_sha256")
+_REQUIRED = (
+    "id",
+    "key",
+    "source",
+    "confidence",
+    "ttl_minutes",
+    "sensitivity",
+    "created_at",
+    "updated_at",
+    "body_sha256",
+)

@@ -80,7 +80,9 @@ def row_of(text: bytes) -> "dict[str, Any] | None":
         meta, head, body = row["meta"], row["header"], row["text"]
     except (errors.BadData, KeyError, ValueError):
         return None
-    good = isinstance(meta, dict) and isinstance(head, dict) and isinstance(body, str) and isinstance(meta.get("id"), str)
+    good = (
+        isinstance(meta, dict) and isinstance(head, dict) and isinstance(body, str) and isinstance(meta.get("id"), str)
+    )
     return row | {"at": instant} if good else None
 
 

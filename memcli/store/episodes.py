@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timezone
 
 from memcli.base import errors, files, ids
-from memcli.base.value import as_dict, value
+from memcli.base.value import Value, as_dict, value
 from memcli.model import labels, sidecar
 from memcli.model.records import Episode, Source
 from memcli.store import archive
@@ -38,7 +38,7 @@ _FRAME = ("id", "length", "digest", "sensitivity")
 
 
 @value
-class Log:
+class Log(Value):
     """One month as parsed: its entries in file order, and what is wrong with it by line number."""
 
     month: str
@@ -185,7 +185,11 @@ def encode(episode: Episode) -> bytes:
 def as_raw(episode: Episode) -> "dict[str, Any]":
     """The metadata of an episode as JSON values; empty fields are left out."""
     fields = as_dict(episode)
-    raw: dict[str, Any] = {"id": episode.id, "at": sidecar.show_instant(episode.at), "sensitivity": str(episode.sensitivity)}
+    raw: dict[str, Any] = {
+        "id": episode.id,
+        "at": sidecar.show_instant(episode.at),
+        "sensitivity": str(episode.sensitivity),
+    }
     raw |= {k: fields[k] for k in ("task", "outcome", "session", "run", "agent") if fields[k]}
     s = episode.source
     raw["source"] = {"id": s.id, "kind": s.kind} | ({"via": s.via} if s.via else {})
@@ -224,7 +228,11 @@ def _spans(data: bytes, problems: list[tuple[int, str]]) -> "Iterator[tuple[int,
         start = match.start()
         end, entry = _entry(data, match, problems)
         if entry is not None:
-            lead = 1 if start > 0 and data[start - 1 : start] == b"\n" and data[start - 2 : start - 1] in (b"\n", b"") else 0
+            lead = (
+                1
+                if start > 0 and data[start - 1 : start] == b"\n" and data[start - 2 : start - 1] in (b"\n", b"")
+                else 0
+            )
             yield start - lead, end, entry
         position = max(end, match.end())
 
@@ -295,7 +303,9 @@ def _build(head: "dict[str, Any]", text: str, at: object, state: str, more: list
     return Episode(id=made, at=when, text=text, sensitivity=label, state=state, unknown=unknown, **fields)
 
 
-_KNOWN = frozenset((*_FRAME, *_TEXTS, *_LISTS, "at", "source", "confidence", "importance", "ttl_minutes", "steps", "evidence"))
+_KNOWN = frozenset(
+    (*_FRAME, *_TEXTS, *_LISTS, "at", "source", "confidence", "importance", "ttl_minutes", "steps", "evidence")
+)
 
 
 def _fields(head: "dict[str, Any]") -> "dict[str, Any]":

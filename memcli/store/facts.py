@@ -75,9 +75,9 @@ def every(store: "Store") -> "Iterator[Fact]":
                 by_key.setdefault(fact.key, []).append(fact)
     moved = {f.id: f.key for group in by_key.values() for f in group if f.renamed_from}
     for group in by_key.values():
-        fact = _one(group)
-        if fact is not None and moved.get(fact.id, fact.key) == fact.key:  # else: its renaming is not finished
-            yield fact
+        chosen = _one(group)
+        if chosen is not None and moved.get(chosen.id, chosen.key) == chosen.key:  # else: its renaming is not finished
+            yield chosen
 
 
 def put(
@@ -212,7 +212,9 @@ def from_row(row: "dict[str, Any]") -> Fact | None:
         header=row["header"],
         text=row["text"],
         meta=meta,
-        sensitivity=max(meta["sensitivity"], labels.stored_sensitivity(row["header"].get("sensitivity")) or labels.PUBLIC),
+        sensitivity=max(
+            meta["sensitivity"], labels.stored_sensitivity(row["header"].get("sensitivity")) or labels.PUBLIC
+        ),
         state="ok",
         problem="",
         modified=0.0,
@@ -273,7 +275,7 @@ def _fact(p: "Pair", store: "Store | None") -> Fact:
     return Fact(**fields)
 
 
-_FIELDS = frozenset(Fact.__fields__)  # type: ignore[attr-defined]
+_FIELDS = frozenset(Fact.__fields__)
 
 
 def _superseded_meta(store: "Store", p: "Pair") -> "dict[str, Any] | None":

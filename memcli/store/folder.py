@@ -172,7 +172,9 @@ def tenant_name(text: str) -> str:
     """A tenant's name: 1 to 63 of a-z, 0-9, - and _, beginning with a letter or digit. Raises UsageError."""
     good = 0 < len(text) <= _TENANT_MAX and set(text) <= _TENANT_LETTERS and text[0] not in "-_"
     if not good:
-        raise errors.UsageError("odd tenant name", hint="1 to 63 of a-z, 0-9, - and _, beginning with a letter or digit")
+        raise errors.UsageError(
+            "odd tenant name", hint="1 to 63 of a-z, 0-9, - and _, beginning with a letter or digit"
+        )
     return text
 
 
@@ -185,7 +187,9 @@ def tenants(root: str) -> list[str]:
 def _tenant_store(root: str, tenant: str | None, why: str) -> Store:
     if tenant is None:
         if os.path.isdir(os.path.join(root, TENANTS)) and tenants(root):
-            raise errors.UsageError("this store has tenants: name one", path=root, hint="--tenant NAME or MEMCLI_TENANT")
+            raise errors.UsageError(
+                "this store has tenants: name one", path=root, hint="--tenant NAME or MEMCLI_TENANT"
+            )
         return Store(root, why=why)
     name = tenant_name(tenant)
     if name not in tenants(root):

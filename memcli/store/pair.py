@@ -6,7 +6,7 @@ docs/format.md §3.4 is the table that `read` follows, §3.5 the protocol that `
 import hashlib
 
 from memcli.base import errors, files
-from memcli.base.value import value
+from memcli.base.value import Value, value
 from memcli.model import header, labels, sidecar
 from memcli.model.labels import Sensitivity
 
@@ -23,7 +23,7 @@ _MARKERS = ("<<<<<<< ", ">>>>>>> ")
 
 
 @value
-class Pair:
+class Pair(Value):
     """One record as its files say. meta is None without a readable sidecar.
 
     state: ok, drift, bare, half or damaged (docs/format.md §3.4); problem: a code for `doctor`, "" when all is well.
@@ -102,7 +102,9 @@ def write(
     """
     for data in (md, side):
         if data is not None and len(data) > files.MAX_FILE_BYTES:
-            raise errors.UsageError("the record would be larger than 1 MiB", hint="split it, or keep a reference to a file")
+            raise errors.UsageError(
+                "the record would be larger than 1 MiB", hint="split it, or keep a reference to a file"
+            )
     w.note({"layer": layer, "name": name, "id": made})
     try:
         if md is not None:
@@ -248,9 +250,7 @@ def _judge(
     return pair("drift", "drift"), False
 
 
-def _from_temp(
-    folder: files.Folder, name: str, meta: "dict[str, Any] | None", side: bytes
-) -> tuple[Pair | None, bool]:
+def _from_temp(folder: files.Folder, name: str, meta: "dict[str, Any] | None", side: bytes) -> tuple[Pair | None, bool]:
     """A value whose writer was stopped between the commit and the last rename."""
     if meta is None:
         return None, True
@@ -283,7 +283,8 @@ def _label(front: "dict[str, Any]", meta: "dict[str, Any] | None", state: str) -
         return labels.RESTRICTED
     if meta is None:
         return in_text
-    return max(in_text, meta["sensitivity"])
+    in_sidecar: Sensitivity = meta["sensitivity"]
+    return max(in_text, in_sidecar)
 
 
 def _conflicted(text: str) -> bool:

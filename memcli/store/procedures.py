@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LAYER = "procedures"
 _FRONT = ("title", "task_type", "trigger")
 _NOT_META = frozenset((*_FRONT, "text", "tags", "steps", "file_state", "name", "digest"))
-_META = frozenset(Procedure.__fields__)  # type: ignore[attr-defined]
+_META = frozenset(Procedure.__fields__)
 
 
 def every(store: "Store") -> "Iterator[Procedure]":

@@ -119,11 +119,11 @@ def _differs_by_hand(store: "Store", folder: files.Folder, layer: str, name: str
     assert meta is not None
     front = front or {}
     if front.get("id") == made:
-        return pair.body_hash(body) != meta["body_sha256"]
+        return bool(pair.body_hash(body) != meta["body_sha256"])
     if front.get("id") != meta.get("supersedes"):
         return True
     before = [row for row in archive.read(store, layer, name) if row["meta"]["id"] == front.get("id")]
-    return bool(before) and before[-1]["text"] != body
+    return bool(before) and bool(before[-1]["text"] != body)
 
 
 def _keep_aside(folder: files.Folder, name: str) -> None:

@@ -126,7 +126,30 @@ FIELDS = st.tuples(NAMES, st.sampled_from([" = ", "=", " "]), st.one_of(ATOMS, L
 SECTIONS = st.tuples(st.sampled_from(["[", "[", "[ ", "[["]), NAMES, st.sampled_from(["]", "]", " ]", "]]"]), END).map(
     "".join
 )
-TEXTS = st.lists(st.one_of(FIELDS, SECTIONS, st.sampled_from(["", "# c", "  # c", " "])), max_size=7).map("\n".join)
+NOISE = st.one_of(FIELDS, SECTIONS, st.sampled_from(["", "# c", "  # c", " "]))
+GOOD = st.sampled_from(
+    [
+        "a = 1",
+        "b = 0",
+        "c = -0",
+        'd = "x # y"',
+        "e = [1, 2.5]",
+        "f=true # c",
+        "[a]",
+        "[b]",
+        "[a.b]",
+        " [b.c] # d",
+        "# x",
+        "",
+    ]
+)
+# Mostly plain, so that the small reader often gets to the end.
+TEXTS = st.one_of(
+    st.lists(NOISE, max_size=7),
+    st.tuples(st.lists(GOOD, max_size=5), st.lists(NOISE, max_size=1), st.lists(GOOD, max_size=3)).map(
+        lambda t: sum(t, [])
+    ),
+).map("\n".join)
 
 
 @settings(max_examples=2000, deadline=None)
@@ -136,6 +159,9 @@ TEXTS = st.lists(st.one_of(FIELDS, SECTIONS, st.sampled_from(["", "# c", "  # c"
 @example("[a.b]\n[a]\n[a.b]")
 @example("a = 1\n[a.b]")
 @example('a = """"""')
+@example("a = 00")
+@example("a = -01.5")
+@example("a = [01]")
 @example("a = -0\nb = -0.0")
 def test_readers_agree_or_the_small_one_declines(text):
     try:

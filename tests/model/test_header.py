@@ -283,6 +283,9 @@ def test_limits_are_reached_but_not_passed(any_yaml):
     # The mapping, its key and the list are three nodes.
     assert len(between("a: [" + "x, " * (10_000 - 3) + "]")[0]["a"]) == 9_997
     assert between("a: " + "x" * (65_536 - 4))[0] is not None
+    for text in (deep.replace("x", "[]"), "a: [" + "x, " * (10_000 - 2) + "]", "a: " + "x" * (65_536 - 3)):
+        with pytest.raises(errors.BadData):
+            between(text)
 
 
 @pytest.mark.parametrize("path", sorted(NASTY.glob("*")) or [None], ids=lambda p: p.name if p else "none")
@@ -343,6 +346,13 @@ def agree_or_decline(text):
 @settings(max_examples=1500, deadline=None)
 @given(SOURCES)
 @example("a: b\n  - c")
+@example("a:\n  - b\n   - c")
+@example("a:\n  - b\n - c")
+@example("a:\n- b\n  - c")
+@example("a:\n  - b\nc:\n- d")
+@example("k" * 1001 + ": x")
+@example("a: {" + "k" * 1030 + ": x}")
+@example('"' + "k" * 1030 + '": x')
 @example("a:\n- b\nc: d")
 @example('a: ["x": y]')
 @example("a: {b: c,}")

@@ -1,0 +1,195 @@
+"""The Python face of a store: the verbs of the command line, with the same names, and values instead of text.
+
+    m = memcli.open("path/to/store")
+    m.set_fact("deploy target", "Fly.io", source="user:anna", tags=("deploy",))
+    m.get_fact("deploy target").text
+    print(m.context("how do we deploy?"))
+
+Every verb takes `now` (an aware datetime); without it MEMCLI_NOW, else the clock, is the time.
+"""
+
+import os
+from datetime import datetime
+
+from memcli.base import clock, errors
+from memcli.engine import context, doctor, forget, remember, stores, sweep, view
+from memcli.model import keys, labels, policy
+from memcli.model.records import Episode, Fact, Former
+from memcli.store import facts, folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Unpack
+
+    from memcli.engine.context import Block
+    from memcli.engine.doctor import Finding
+    from memcli.engine.forget import Forgotten
+    from memcli.engine.load import Report as ImportReport
+    from memcli.engine.remember import EpisodeFields, FactFields, Written
+    from memcli.engine.sweep import Report
+    from memcli.model.redact import Redacted
+    from memcli.store.folder import Store
+
+
+def open_memory(path: "str | os.PathLike[str] | None" = None, *, tenant: str | None = None) -> "Memory":
+    """The memory of a store that exists; see memcli.open."""
+    return Memory(folder.open_store(None if path is None else os.fspath(path), tenant=tenant))
+
+
+def init(path: "str | os.PathLike[str] | None" = None, *, tenant: str | None = None, git: bool = False) -> "Memory":
+    """Make a store (or what it lacks) and open it; see engine.stores.make."""
+    made = stores.make(None if path is None else os.fspath(path), tenant=tenant, git=git)
+    return Memory(folder.Store(made.root, tenant=made.tenant, why="made"))
+
+
+class Memory:
+    """One store, open. Nothing is held between calls: no lock, no file, no cache of records."""
+
+    def __init__(self, store: "Store") -> None:
+        self.store = store
+
+    def __repr__(self) -> str:
+        return f"Memory({self.store.root!r})"
+
+    @property
+    def path(self) -> str:
+        """The folder of the store."""
+        return self.store.root
+
+    def set_fact(
+        self, key: str, text: str | None = None, *, now: datetime | None = None, **fields: "Unpack[FactFields]"
+    ) -> "Written":
+        """Store the value of a key; see engine.remember.set_fact for the fields and errors."""
+        return remember.set_fact(self.store, key, text, now=_now(now), **fields)
+
+    def get_fact(self, key: str, *, reveal: bool = False, now: datetime | None = None) -> Fact:
+        """The current fact of a key. Raises NotFound, and Withheld above internal unless reveal is given."""
+        fact = facts.get(self.store, keys.normal(key))
+        if fact is None or not policy.current(fact, _now(now), self.store.settings):
+            raise errors.NotFound("no current fact of this key")
+        if fact.sensitivity > labels.INTERNAL and not reveal:
+            raise errors.Withheld("this fact is withheld: its label is above internal", hint="reveal=True")
+        return fact
+
+    def facts(
+        self,
+        *,
+        clearance: str = "internal",
+        tag: str | None = None,
+        domain: str | None = None,
+        prefix: str = "",
+        now: datetime | None = None,
+    ) -> list[Fact]:
+        """Current facts that the clearance covers, by key."""
+        seen = view.survey(self.store, _now(now), labels.sensitivity(clearance), layers=("facts",))
+        chosen = (f for f in seen.facts if f.key.startswith(prefix) and domain in (None, f.domain))
+        return sorted((f for f in chosen if tag is None or tag in f.tags), key=lambda f: f.key)
+
+    def rename_fact(self, key: str, new_key: str, *, now: datetime | None = None) -> Fact:
+        """Give a fact another key; its history follows."""
+        return remember.rename_fact(self.store, key, new_key, now=_now(now))
+
+    def history(self, key: str) -> list[Former]:
+        """Former values of a key, newest first, whatever their label."""
+        return forget.history(self.store, key)
+
+    def adopt(self, key: str, *, sensitivity: str | None = None, now: datetime | None = None) -> "Written":
+        """Take over what a person made or edited by hand."""
+        return remember.adopt(self.store, key, now=_now(now), sensitivity=sensitivity)
+
+    def forget(
+        self, ref: str, *, purge: bool = False, dry_run: bool = False, now: datetime | None = None
+    ) -> "Forgotten":
+        """Put a fact (key or id) or an episode (id) into the trash; purge erases former values too."""
+        return forget.forget(self.store, ref, now=_now(now), purge=purge, dry_run=dry_run)
+
+    def restore(self, ref: str, *, now: datetime | None = None) -> Fact | Episode:
+        """Bring back what was forgotten, expired, faded or superseded."""
+        return forget.restore(self.store, ref, now=_now(now))
+
+    def add_episode(self, text: str, *, now: datetime | None = None, **fields: "Unpack[EpisodeFields]") -> Episode:
+        """Append one episode; see engine.remember.add_episode for the fields and errors."""
+        return remember.add_episode(self.store, text, now=_now(now), **fields)[0]
+
+    def episodes(
+        self, *, n: int | None = None, clearance: str = "internal", now: datetime | None = None
+    ) -> list[Episode]:
+        """Episodes that the clearance covers, newest first; n: at most so many."""
+        seen = view.survey(self.store, _now(now), labels.sensitivity(clearance), layers=("episodes",))
+        return list(seen.episodes if n is None else seen.episodes[:n])
+
+    def context(self, task: str = "", **options: "Any") -> "Redacted":
+        """The context block as text; options as in `block`."""
+        return self.block(task, **options).text
+
+    def block(
+        self,
+        task: str = "",
+        *,
+        budget: str | int | None = None,
+        clearance: str | None = None,
+        now: datetime | None = None,
+        request: "dict[str, Any] | None" = None,
+        **query: "Any",
+    ) -> "Block":
+        """The context block with its receipt. budget: tokens, or characters as "8000c"; query: fields of context.Query."""
+        return context.build(
+            self.store,
+            context.Query(task=task, request=context.checked_request(request) if request else None, **query),
+            now=_now(now),
+            clearance=None if clearance is None else labels.sensitivity(clearance),
+            limit=None if budget is None else context.budget(str(budget)),
+        )
+
+    def sweep(self, *, dry_run: bool = False, yes: bool = False, now: datetime | None = None) -> "Report":
+        """Move what has expired or faded into the archive. Raises Brake unless yes."""
+        plan = sweep.plan(self.store, _now(now))
+        if dry_run:
+            return sweep.Report(done=(), skipped=plan.actions, settled=())
+        if not yes:
+            sweep.check_brake(self.store, plan)
+        return sweep.apply(self.store, plan)
+
+    def doctor(self, *, fix: bool = False, now: datetime | None = None) -> "list[Finding]":
+        """What is wrong in the store; fix does first what is safe."""
+        if fix:
+            doctor.mend(self.store, _now(now))
+        return doctor.examine(self.store, _now(now))
+
+    def status(self, *, now: datetime | None = None) -> "dict[str, Any]":
+        """What is in the store, in numbers."""
+        return stores.status(self.store, _now(now))
+
+    def stats(self, *, now: datetime | None = None) -> "dict[str, Any]":
+        """Counts by label, confidence, source and outcome, and sizes in bytes."""
+        return stores.stats(self.store, _now(now))
+
+    def export_jsonl(self, path: str, *, clearance: str = "restricted") -> int:
+        """Write the store as JSON lines to a private file; how many records."""
+        from memcli.engine import dump
+
+        return dump.to_file(self.store, path, labels.sensitivity(clearance)).written
+
+    def import_jsonl(
+        self,
+        path: str,
+        *,
+        trusted: bool = False,
+        supersede: bool = False,
+        dry_run: bool = False,
+        now: datetime | None = None,
+    ) -> "ImportReport":
+        """Bring records in from JSON lines; see engine.load.Loader."""
+        from memcli.engine import load
+
+        loader = load.Loader(self.store, now=_now(now), trusted=trusted, supersede=supersede, dry_run=dry_run)
+        with open(path, "rb") as lines:
+            return loader.load(lines)
+
+
+def _now(now: datetime | None) -> datetime:
+    if now is None:
+        return clock.now(os.environ.get("MEMCLI_NOW") or None)
+    if now.tzinfo is None:
+        raise errors.UsageError("now is a naive time", hint="give it a time zone: datetime.now(timezone.utc)")
+    return now.replace(microsecond=0)
