@@ -19,7 +19,7 @@ def init(ctx: Context, directory: str | None = None, *, git: bool = False) -> Ou
 
     from memcli.engine import stores
 
-    if directory is not None and ctx.store is not None:
+    if directory is not None and ctx.store is not None and os.path.abspath(directory) != os.path.abspath(ctx.store):
         raise errors.UsageError("the folder is named twice", hint="memcli init DIR, or memcli --store DIR init")
     path = directory or ctx.store or os.environ.get("MEMCLI_STORE") or None
     made = stores.make(path, tenant=ctx.tenant or os.environ.get("MEMCLI_TENANT") or None, git=git)

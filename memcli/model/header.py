@@ -66,9 +66,9 @@ def split(text: str) -> tuple[dict[str, object] | None, str]:
 def join(header: dict[str, object], body: str) -> str:
     """The text of a file: one field a line between fences, a blank line, the body, one LF. `split` is its inverse.
 
-    Values: str, int, float, bool, a list of str, or a list of mappings; such a mapping holds scalars, lists of str
-    and mappings of scalars. Raises ValueError for anything else (None and non-finite numbers too) and for a header
-    that would be too large to be read.
+    Values: str, int, float, bool, a list of str, a list of mappings (a line each), and whatever else `split` may have
+    found in a file that was written by hand. Raises ValueError for anything else, None outside a collection and
+    non-finite numbers included, and for a header that would be too large to be read.
     """
     text = "".join(f"{line}\n" for name, value in header.items() for line in _lines(name, value))
     if len(text) > MAX_NODES:
@@ -307,24 +307,21 @@ def _at(source: object, name: str) -> str:
 
 def _lines(name: str, value: object) -> list[str]:
     if isinstance(value, list) and value and all(isinstance(i, dict) for i in value):
-        return [f"{_key(name)}:"] + [f"  - {_mapping(item, inner=False)}" for item in value]
-    return [f"{_key(name)}: {_list(value) if isinstance(value, list) else _write(value, line=True)}"]
+        return [f"{_key(name)}:"] + [f"  - {_flowing(item, MAX_DEPTH - 3)}" for item in value]
+    if isinstance(value, list | dict):
+        return [f"{_key(name)}: {_flowing(value, MAX_DEPTH - 2)}"]
+    return [f"{_key(name)}: {_write(value, line=True)}"]
 
 
-def _list(items: list[object]) -> str:
-    if not all(isinstance(i, str) for i in items):
-        raise ValueError("a list in front matter holds strings only, or mappings only")
-    return "[" + ", ".join(_write(i) for i in items) + "]"
-
-
-def _mapping(item: dict[object, object], *, inner: bool) -> str:
-    return "{" + ", ".join(f"{_key(name)}: {_inside(value, inner=inner)}" for name, value in item.items()) + "}"
-
-
-def _inside(value: object, *, inner: bool) -> str:
+def _flowing(value: object, room: int) -> str:
+    """A value inside a collection; it may hold `room` more levels."""
+    if isinstance(value, list | dict) and not room:
+        raise ValueError("front matter is nested too deeply")
     if isinstance(value, list):
-        return _list(value)
-    return _mapping(value, inner=True) if isinstance(value, dict) and not inner else _write(value)
+        return "[" + ", ".join(_flowing(i, room - 1) for i in value) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_key(k)}: {_flowing(v, room - 1)}" for k, v in value.items()) + "}"
+    return "null" if value is None else _write(value)
 
 
 def _key(name: object) -> str:
@@ -345,7 +342,7 @@ def _write(value: object, *, line: bool = False) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float) and type(_scalar(repr(value))) is type(value):
         return repr(value)
-    raise ValueError("front matter holds strings, finite numbers, booleans, and lists of strings or of mappings")
+    raise ValueError("front matter holds strings, finite numbers, booleans, lists and mappings")
 
 
 def _quote(text: str) -> str:

@@ -147,7 +147,7 @@ GOOD = st.sampled_from(
 TEXTS = st.one_of(
     st.lists(NOISE, max_size=7),
     st.tuples(st.lists(GOOD, max_size=5), st.lists(NOISE, max_size=1), st.lists(GOOD, max_size=3)).map(
-        lambda t: sum(t, [])
+        lambda t: [*t[0], *t[1], *t[2]]
     ),
 ).map("\n".join)
 

@@ -218,7 +218,9 @@ class Point:
         return self.mode in KILLS
 
 
-IDS = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{64}\b")
+UUID, DIGEST = r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", r"\b[0-9a-f]{64}\b"
+NONCE = r"(?<=\bmemory[- ])[0-9a-f]{8}\b"  # of a context block
+IDS = re.compile(f"{UUID}|{DIGEST}|{NONCE}")
 
 
 class Rig:

@@ -31,7 +31,7 @@ def fact_set(text: str, label: str, *, now: str = LATER) -> Argv:
     return memcli("fact", "set", KEY, text, "--sensitivity", label, "--source", "user:anna", now=now)
 
 
-INIT = memcli("init", "{store}", now=NOW)
+INIT = memcli("init", now=NOW)
 OTHER = memcli("fact", "set", "another key", "another value", "--sensitivity", "public", now=NOW)
 RIGHTS = ("--reveal", "--json")
 OPEN_FACT = (

@@ -43,7 +43,7 @@ class Walk:
         self.server, self.store = server, str(folder / f"walk{seed}")
         self.random, self.seed, self.count, self.kills = random.Random(seed), seed, 0, 0
         self.model = Model()
-        made = self.ask(("init", self.store))
+        made = self.ask(("init",))
         assert made.code == 0, made.err
 
     def ask(self, words: Argv, strike: Strike | None = None) -> Outcome:

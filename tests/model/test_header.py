@@ -283,7 +283,7 @@ def test_limits_are_reached_but_not_passed(any_yaml):
     # The mapping, its key and the list are three nodes.
     assert len(between("a: [" + "x, " * (10_000 - 3) + "]")[0]["a"]) == 9_997
     assert between("a: " + "x" * (65_536 - 4))[0] is not None
-    for text in (deep.replace("x", "[]"), "a: [" + "x, " * (10_000 - 2) + "]", "a: " + "x" * (65_536 - 3)):
+    for text in (deep.replace("x", "[x]"), "a: [" + "x, " * (10_000 - 2) + "]", "a: " + "x" * (65_536 - 3)):
         with pytest.raises(errors.BadData):
             between(text)
 
@@ -421,10 +421,17 @@ TEXTS = st.one_of(
 KEYS = st.one_of(st.sampled_from(["id", "key", "tags", "on", "a-b", "1", "", "a b", "<<", "é"]), st.text(max_size=20))
 NUMBERS = st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.booleans())
 SCALARS = st.one_of(TEXTS, NUMBERS)
-ITEMS = st.dictionaries(
-    KEYS, st.one_of(SCALARS, st.lists(TEXTS, max_size=3), st.dictionaries(KEYS, SCALARS, max_size=2)), max_size=4
+# Also what only people write, since a header that was read must be writable.
+ITEMS = st.recursive(
+    st.one_of(SCALARS, st.none()),
+    lambda p: st.one_of(st.lists(p, max_size=3), st.dictionaries(KEYS, p, max_size=3)),
+    max_leaves=6,
 )
-LISTS = st.one_of(st.lists(TEXTS, max_size=4), st.lists(ITEMS, max_size=3))
+LISTS = st.one_of(
+    st.lists(TEXTS, max_size=4),
+    st.lists(st.dictionaries(KEYS, ITEMS, max_size=4), max_size=3),
+    ITEMS.filter(lambda i: isinstance(i, list | dict)),
+)
 HEADERS = st.dictionaries(KEYS, st.one_of(SCALARS, LISTS), max_size=5)
 BODIES = st.one_of(
     st.text().map(lambda t: t.replace("\r", "")),
@@ -462,7 +469,8 @@ def test_an_independent_yaml_reader_sees_the_same_strings(fields):
 @given(HEADERS)
 def test_a_written_header_has_one_line_a_field_and_no_control_characters(fields):
     text = header.join(fields, "")
-    rows = sum(1 + (len(v) if isinstance(v, list) and v and isinstance(v[0], dict) else 0) for v in fields.values())
+    blocks = [v for v in fields.values() if isinstance(v, list) and all(isinstance(i, dict) for i in v)]
+    rows = len(fields) + sum(len(v) for v in blocks)
     assert len(text.splitlines()) == rows + 4
     assert not header._unsafe(text)
 
@@ -474,12 +482,25 @@ def test_doubtful_words_are_quoted(word):
     assert header.join({"a": word, "b": [word]}, "").splitlines()[1:3] == [f'a: "{word}"', f'b: ["{word}"]']
 
 
+def nested(levels):
+    return [nested(levels - 1)] if levels else "x"
+
+
+LOOP = []
+LOOP.append(LOOP)
+
+
+def test_the_deepest_header_comes_back():
+    for value in (nested(18), [{"a": nested(16)}], {"a": nested(17)}):
+        assert header.split(header.join({"a": value}, ""))[0] == {"a": value}
+
+
 @pytest.mark.parametrize(
     "value",
     [
-        *[None, math.nan, math.inf, -math.inf, b"x", (), {"a": 1}, object(), 10**300],
-        *[[1], [None], ["a", {}], [{}, "a"], [["a"]], [{"a": None}], [{"a": [1]}], [{1: "a"}]],
-        *[[{"a": {"b": []}}], [{"a": {"b": {}}}], "x" * 70_000, ["x"] * 10_000],
+        *[None, math.nan, math.inf, -math.inf, b"x", (), object(), 10**300],
+        *[[math.nan], [{"a": math.inf}], [{"a": b"x"}], {"a": ()}, [{1: "a"}], {None: 1}, "x" * 70_000, ["x"] * 10_000],
+        *[nested(19), [nested(18)], {"a": nested(18)}, LOOP],
     ],
 )
 def test_other_values_cannot_be_written(value):
@@ -496,6 +517,18 @@ def test_other_keys_cannot_be_written(name):
 def test_long_keys_and_headers_come_back():
     fields = {"k" * 999: "x", "é" * 998: "y", "text": "word " * 5_000, "tags": ["t"] * 4_000}
     assert header.split(header.join(fields, "b")) == (fields, "b")
+
+
+@settings(max_examples=700, deadline=None)
+@given(SOURCES)
+@example("owner: {name: Ann, since: 2020}\nyears: [2020, 2021]\ndue:\n - \n - [~]")
+def test_what_was_read_can_be_written(text):
+    try:
+        found = header._read(text)
+    except errors.BadData:
+        return
+    fields = {k: v for k, v in (found or {}).items() if v is not None}
+    assert same(header.split(header.join(fields, ""))[0], fields)
 
 
 # What it costs.
