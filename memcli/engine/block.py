@@ -131,12 +131,10 @@ class Writer:
 
 def assemble(nonce: str, task_note: str, sections: "dict[str, list[Redacted]]", account: str) -> "Redacted":
     """The whole block: marker, preface, sections in order, closing marker, the account on the last line."""
-    parts = [f"<memory-{nonce}>\n{PREFACE}\n"]
-    if task_note:
-        parts.append(f"{task_note}\n")
+    parts = [redact.mask(f"<memory-{nonce}>\n{PREFACE}\n{task_note}".rstrip())]
     for name, title in SECTIONS.items():
         if sections.get(name):
-            parts.append(f"\n## {title}\n")
-            parts.extend(f"{line}\n" for line in sections[name])
-    parts.append(f"</memory-{nonce}>\nmemory {nonce}: {account}\n")
-    return redact.mask("".join(parts))
+            parts.append(redact.mask(f"\n## {title}"))
+            parts.extend(sections[name])
+    parts.append(redact.mask(f"</memory-{nonce}>\nmemory {nonce}: {account}\n"))
+    return redact.join("\n", parts)

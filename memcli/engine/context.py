@@ -108,7 +108,7 @@ class _Choice:
         self.lines: dict[str, list[Redacted]] = {}
         self.turns: list[Redacted] = []
         self.cut_turns = 0
-        self.left = {"episodes": settings["context.max_episodes"], "procedures": settings["context.max_procedures"]}
+        self.left = {n: settings[f"context.max_{n}"] for n in ("episodes", "procedures", "important")}
 
     def consider(self, scored: "Scored") -> None:
         """Decide whether a candidate is worth showing; space is given out later, in this order."""
@@ -120,16 +120,21 @@ class _Choice:
             return "untrusted"
         if isinstance(item, Fact) and item.state in ("damaged", "conflict"):
             return "damaged"
-        asked = bool(_task(self.query))
-        important = isinstance(item, Fact) and item.importance >= policy.PROTECTED_FROM
-        if asked and scored.relevance < rank.RELEVANT_FROM and not important:
-            return "irrelevant"
         layer = _layer(item)
+        if not self._relevant(scored):
+            if layer != "facts" or item.importance < policy.PROTECTED_FROM:
+                return "irrelevant"
+            layer = "important"  # what matters whatever the task, but no more than a few
         if layer in self.left:
-            if not self.left[layer] or (layer == "procedures" and not asked and not self.query.task_type):
-                return "irrelevant" if self.left[layer] else "limit"
+            if not self.left[layer]:
+                return "limit"
             self.left[layer] -= 1
         return "wanted"
+
+    def _relevant(self, scored: "Scored") -> bool:
+        if _task(self.query):
+            return scored.relevance >= rank.RELEVANT_FROM
+        return _layer(scored.record) != "procedures" or bool(self.query.task_type)
 
     def ask(self, request: "dict[str, Any] | None") -> None:
         """Lines of the request: its turns, then what the user says now."""
@@ -162,7 +167,7 @@ class _Choice:
             self.fates[i] = (scored, "shown")
             self.lines.setdefault(layer, []).append(line)
             shown.append(scored)
-        final = self._text(self._account(seen, len(shown)), note=not shown)
+        final = self._text(self._account(seen, len(shown)), note=not any(map(self._relevant, shown)))
         return Block(text=final, receipt=self._receipt(seen, now, clearance, final), shown=tuple(shown))
 
     def _give_request(self, room: int) -> int:
@@ -186,7 +191,7 @@ class _Choice:
     def _note(self) -> str:
         if not self.fates:
             return "Nothing is stored here that this reader may see."
-        return "No stored note is relevant to this task." if _task(self.query) else "No note is shown."
+        return "No stored note answers this task; what follows, if anything, is only what matters always."
 
     def _account(self, seen: view.View, shown: int, *, spare: bool = False) -> str:
         """The last line. spare: every number at its widest, so that the frame is never under-estimated."""
@@ -296,7 +301,7 @@ _WHY = {
     "shown": "within budget",
     "space": "did not fit into the budget",
     "irrelevant": "holds too few of the task's words",
-    "limit": "more records of this layer than the store's limit",
+    "limit": "more of this kind than the store's settings allow",
     "untrusted": "its source is a web page or an import; --untrusted shows it",
     "damaged": "its files are damaged; see memcli doctor",
     "expired": "its TTL has run out",

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from memcli.base import errors, ids
 from memcli.base.value import Value, value
-from memcli.model import keys, policy
+from memcli.model import keys, labels, policy
 from memcli.model.records import Episode, Fact, Former
 from memcli.store import archive, episodes, facts
 
@@ -76,9 +76,8 @@ def history(store: "Store", key: str) -> list[Former]:
             for former in facts.former(store, name):
                 if (live is None or former.fact.id != live.id) and former.fact.key in (key, *_former_keys(live)):
                     found.setdefault(former.fact.id, former)
-    strict = live.sensitivity if live else None
     rows = sorted(found.values(), key=lambda f: f.fact.id, reverse=True)
-    return [_as_strict(f, strict) for f in rows]
+    return _strict_chain(rows, live)
 
 
 def file_names(store: "Store", key: str) -> list[str]:
@@ -173,9 +172,8 @@ def _restore_episode(w: "Writing", episode: Episode, place: str) -> Episode:
 def _choose(store: "Store", ref: str, now: datetime) -> Former:
     """The one former value that is meant. Raises NotFound and Refused."""
     if ids.valid(ref):
-        found = [f for f in _every_former(store) if f.fact.id == ref]
-        live = find_fact(store, ref)
-        found = [f for f in found if live is None or live.id != f.fact.id]
+        held = {f.fact.key for f in _every_former(store) if f.fact.id == ref}
+        found = [f for key in sorted(held) for f in _of_key(store, key) if f.fact.id == ref]
     else:
         key = keys.normal(ref)
         found = [f for f in _of_key(store, key) if f.reason != "superseded"]
@@ -195,7 +193,8 @@ def _choose(store: "Store", ref: str, now: datetime) -> Former:
 def _of_key(store: "Store", key: str) -> list[Former]:
     live = facts.get(store, key)
     found = [f for n in file_names(store, key) for p in _PLACES for f in facts.former(store, n, p)]
-    return [f for f in found if f.fact.key == key and (live is None or f.fact.id != live.id)]
+    rows = [f for f in found if f.fact.key == key and (live is None or f.fact.id != live.id)]
+    return _strict_chain(sorted(rows, key=lambda f: f.fact.id, reverse=True), live)[::-1]
 
 
 def _every_former(store: "Store") -> list[Former]:
@@ -204,10 +203,7 @@ def _every_former(store: "Store") -> list[Former]:
 
 def _renew(w: "Writing", fact: Fact, live: Fact | None, now: datetime) -> Fact:
     after = live.id if live else fact.id
-    strict = max(fact.sensitivity, live.sensitivity) if live else fact.sensitivity
-    anew = fact.replace(
-        id=ids.new(now, after=max(after, fact.id)), supersedes=after, updated_at=now, sensitivity=strict
-    )
+    anew = fact.replace(id=ids.new(now, after=max(after, fact.id)), supersedes=after, updated_at=now)
     if live is not None:
         anew = anew.replace(name=live.name, key=live.key, renamed_from=live.renamed_from)
     return facts.put(w, anew, live, at=now)
@@ -223,11 +219,14 @@ def _former_keys(live: Fact | None) -> tuple[str, ...]:
     return live.renamed_from if live else ()
 
 
-def _as_strict(former: Former, label: "object") -> Former:
-    """An archived value is read at least as strictly as its successor."""
-    if label is None or former.fact.sensitivity >= label:  # type: ignore[operator]
-        return former
-    return former.replace(fact=former.fact.replace(sensitivity=label))
+def _strict_chain(rows: list[Former], live: Fact | None) -> list[Former]:
+    """Newest first: an archived value is read at least as strictly as every one that came after it."""
+    strict = live.sensitivity if live else labels.PUBLIC
+    found = []
+    for former in rows:
+        strict = max(strict, former.fact.sensitivity)
+        found.append(former.replace(fact=former.fact.replace(sensitivity=strict)))
+    return found
 
 
 def _month_of_id(ref: str) -> str:

@@ -73,6 +73,7 @@ _SHAPES = (
     # Userinfo of a URL, RFC 3986 section 3.2.1: the password only, up to the last @ of the authority.
     ("password", "://", 8, r"""://[^\s/:@?#"'<>]{0,128}:([^\s/"'<>]{1,256})@"""),
     ("token", "://", 24, r"://((?=[\w-]{0,128}[0-9])[A-Za-z0-9_-]{20,128})@"),
+    ("password", "sshpass", 0, r"""sshpass -p ?["']?([^\s"']{1,256})"""),
     ("password", "curl", 0, r"""(?<!\S)(?:-u|--user)[ =]{0,2}["']?[^\s:"']{1,64}:([^\s"']{1,256})"""),
 )
 
@@ -138,7 +139,11 @@ def _prefixed(text: str) -> "Iterator[Span]":
 
 def _is_random(word: str) -> bool:
     """Both cases, or digits among the letters of a long unbroken part: no slug of lower-case words and numbers."""
-    return _mixes_case(word) or any(len(part) >= 16 and _is_alphanumeric(part) for part in _re(r"[\W_]+").split(word))
+    return _mixes_case(word) or any(len(part) >= 16 and _is_alphanumeric(part) for part in _parts(word))
+
+
+def _parts(word: str) -> list[str]:
+    return _re(r"[\W_]+").split(word)
 
 
 def _mixes_case(word: str) -> bool:
@@ -178,19 +183,23 @@ def _is_basic(word: str) -> bool:
 
 _KEYS = (
     "pass(?:word|wort|wd|phrase|code)?|pwd?|psw|kennwort|mot de passe|contraseña|senha|парол[ьяюе]м?|密码|パスワード|"
-    "pin(?:[ -]?code)?|пин(?:-?код)?|secret|token|key|credentials?|creds|authorization"
+    "pin(?:[ -]?code)?|пин(?:-?код)?|secret|секрет|token|токен|key|ключ|credentials?|creds|authorization"
 )
-_KINDS = {"se": "secret", "cr": "secret", "to": "token", "au": "token", "ke": "api_key", "pi": "pin", "пи": "pin"}
+_KINDS = {
+    **{"pin": "pin", "пин": "pin", "sec": "secret", "сек": "secret", "cre": "secret"},
+    **{"tok": "token", "ток": "token", "aut": "token", "key": "api_key", "клю": "api_key"},
+}
 _QUALIFIERS = ("api", "access", "secret", "private", "account", "auth", "encryption", "signing", "master", "shared")
 _CLOSE = r"""["'`*_\])\\]{0,4}"""
 _QUOTED = r"""[bfru]{0,2}(?P<mark>\\?["'`])(?P<quoted>(?:(?!(?P=mark))[^\n]){1,256})(?P=mark)"""
 _VALUE = rf"(?:{_QUOTED}|(?P<bare>[^\s;]{{1,256}}))"
 _FOR = "for|to|of|on|at|in|from|от|к|ко|на|для|für|zu|pour|du|de|para"
 _IS = "is|was|now|set|changed|reset|to|be|это|теперь|ist|lautet|est|es"
-# "password for the wifi = X" (a sign), "password was changed to X" (no sign)
+# "password for the wifi = X", "password (root): X", "пароль администратора: X" (a sign), "password was changed to X"
 _TAIL = (
-    rf"(?i){_CLOSE}(?:\s{{1,3}}(?:{_FOR})(?:\s{{1,3}}[\w'/@-]{{1,24}}){{1,4}}?)?"
-    r"(?:(?P<sign>\s{0,3}(?:=>|->|:=|={1,3}|>(?=[^<\s]{1,256}</)|[:|—]|\s-\s)\**\s{0,4})"
+    rf"(?i){_CLOSE}(?:\s{{1,3}}(?:{_FOR})(?:\s{{1,3}}[\w'/@-]{{1,24}}(?:\.[\w-]{{1,24}}){{0,3}}){{1,4}}?"
+    r"|\s?\([^()\n]{1,32}\)|(?:\s[а-яё-]{3,20}){1,2}?)?"
+    r"(?:(?P<sign>\s{0,3}(?:=>|->|→|:=|={1,3}|>(?=[^<\s]{1,256}</)|[:|—]|\s-\s)\**\s{0,4})"
     rf"|(?:\s{{1,3}}(?:{_IS})){{1,4}}[\s:=]{{1,3}}){_VALUE}"
 )
 # "password X", "пароль от почты X"
@@ -207,7 +216,8 @@ def _assignments(text: str, low: str) -> "Iterator[Span]":
             firmness = _firmness(low, key.start(), tail)
             if key[0] == "pass" and firmness < 2:
                 continue  # a verb
-            if _counts(kind, firmness, text[start:end], quoted=tail["quoted"] is not None, alone=alone):
+            named = tail["sign"] == "=" and text[key.start() : key.end()].isupper()  # NAME=value, as in a .env file
+            if _counts(kind, firmness, text[start:end], quoted=named or tail["quoted"] is not None, alone=alone):
                 is_aws = end - start == 40 and "aws" in low[max(0, key.start() - 24) : key.start()]
                 # The window ends at 256 characters, the secret may not. Only now: a refused value is not read on.
                 done = _re(r"\S*").match(text, end).end() if end - start >= 250 else end  # type: ignore[union-attr]
@@ -220,12 +230,12 @@ def _tail(text: str, at: int) -> "re.Match[str] | None":
 
 def _kind(low: str, key: "re.Match[str]") -> str | None:
     before = low[max(0, key.start() - 12) : key.start()]
-    if key[0] == "key":
+    if key[0] in ("key", "ключ"):
         return "api_key" if before.rstrip(" _-").endswith(_QUALIFIERS) else None
     # The short ones are parts of other words (compass, opinion); after _ they are words of an identifier.
     if len(key[0]) <= 4 and before[-1:].isalpha():
         return None
-    return _KINDS.get(key[0][:2], "password")
+    return _KINDS.get(key[0][:3], "password")
 
 
 def _firmness(low: str, start: int, tail: "re.Match[str]") -> int:
@@ -264,7 +274,9 @@ def _counts(kind: str, firmness: int, word: str, *, quoted: bool, alone: bool) -
     fits = _fits_password if kind == "password" else _fits_token
     if not fits(firmness, word, quoted, alone) or word.endswith(":") or not _is_real(word) or _is_talk(word):
         return False
-    return (firmness == 2 and kind == "password") or quoted or word.isdigit() or not _is_measure(word)
+    if quoted or word.isdigit() or (firmness == 2 and kind == "password"):
+        return True
+    return not _is_measure(word) and (kind == "password" or not _is_slug(word))
 
 
 def _fits_password(firmness: int, word: str, quoted: bool, alone: bool) -> bool:
@@ -278,7 +290,9 @@ def _fits_password(firmness: int, word: str, quoted: bool, alone: bool) -> bool:
 def _fits_token(firmness: int, word: str, quoted: bool, alone: bool) -> bool:
     if firmness == 2 and quoted and len(word) >= 8 and " " not in word:
         return True
-    return len(word) >= (6 if firmness == 2 else 12) and _is_alphanumeric(word)
+    if firmness == 2:
+        return len(word) >= 6 and _is_alphanumeric(word)
+    return len(word) >= 12 and _is_alphanumeric(word) and (_mixes_case(word) or len(max(_parts(word), key=len)) >= 12)
 
 
 def _is_made(word: str) -> bool:
@@ -292,6 +306,11 @@ def _is_measure(word: str) -> bool:
         r"|#[\da-f]{3,8}|[a-z_]\w*[<>]?=\W{0,2}\w.*"
     )
     return bool(_re(pattern).fullmatch(word))
+
+
+def _is_slug(word: str) -> bool:
+    """Plain words with numbers between: the name of a Kubernetes secret, a path in a vault."""
+    return bool(_re(r"[a-z]+(?:[-_./:](?:[a-z]+|v?\d+))+").fullmatch(word))
 
 
 def _is_real(word: str) -> bool:
@@ -309,7 +328,7 @@ def _is_real(word: str) -> bool:
 # be built on every start.
 _TALK = (
     " a an and any anything are as at authentication bad basic be bearer below blank bool boolean boundary budget "
-    "bytes can cannot changed char chars check confirm correct credentials data default deleted disabled empty enabled "
+    "bytes can cannot changed char chars check confirm correct credentials data default deleted digest disabled empty enabled "
     "encrypted enter env environment error every expired expires expiry failed false field file first fixed for forgot "
     "forgotten from generated get good hash hashed hidden his how if ignored in incorrect input int invalid is it its "
     "keep key known later leaked length less limit list login lost manager mandatory masked may min minimum missing "
@@ -332,7 +351,7 @@ _ALGORITHMS = (
 
 def _is_talk(word: str) -> bool:
     low = word.lower().strip("!?*_-")
-    return f" {low} " in _TALK or (" " not in low and any(f" {p} " in _ALGORITHMS for p in _re(r"[\W_]+").split(low)))
+    return f" {low} " in _TALK or (" " not in low and any(f" {p} " in _ALGORITHMS for p in _parts(low)))
 
 
 # --- Personal data
@@ -360,11 +379,16 @@ def _cards(text: str) -> "Iterator[Span]":
     )
     for m in _re(pattern).finditer(text):
         digits = "".join(filter(str.isdigit, m[0]))
-        # Issuers start with 3-6, 2[2-7] (Mastercard, Mir), 81 (UnionPay), 9792 (Troy); of 13 digits only Visa, so that
-        # book and trade numbers (EAN) and times in milliseconds stay.
-        issued = digits[0] == "4" or (len(digits) > 13 and bool(_re("[356]|2[2-7]|81|9792").match(digits)))
-        if issued and len(digits) <= 19 and _luhn(digits):
+        if _re(_ISSUED).fullmatch(digits) and _luhn(digits):
             yield m.start(), m.end(), "card"
+
+
+# First digits and lengths: Visa, Mastercard, Mir, Diners, American Express, JCB, Discover and UnionPay, Maestro, Troy.
+# Times in milliseconds, trade numbers (EAN, ISBN) and most other counters begin otherwise or are of another length.
+_ISSUED = (
+    "4(?:.{12}|.{15}|.{18})|5[1-5].{14}|2[2-7].{14,17}|3[0689].{12,17}|3[47].{13}|35.{14,17}"
+    "|(?:6[0-9]|81).{14,17}|(?:5[06-8]|6[0-9]).{11,17}|9792.{12}"
+)
 
 
 def _luhn(digits: str) -> bool:
