@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from memcli.base import files
     from memcli.store.folder import Store, Writing
     from memcli.store.pair import Pair
 
@@ -46,21 +47,18 @@ class Shelf:
 
     def get(self, key: str) -> Fact | None:
         """As `facts.get`."""
-        found = [p for name in self._candidates(key) if (p := pair.read(self._folder, name)) and p.key == key]
+        if self._folder.missing:
+            return None
+        found = self._read(key, (keys.file_name(key), keys.hidden_name(key)))
+        if not found:
+            if self._odd is None:
+                self._odd = names.odd(self._store, self._folder)
+            found = self._read(key, (self._odd[key],) if key in self._odd else ())
         return _one([_fact(p, self._store) for p in found])
 
-    def _candidates(self, key: str) -> list[str]:
-        """The two names that follow from the key, and a hand-made one only when neither exists."""
-        d = self._folder
-        if d.missing:
-            return []
-        regular = [keys.file_name(key), keys.hidden_name(key)]
-        if any(d.info(n + pair.MD) or d.info(n + pair.SIDE) for n in regular):
-            return regular
-        if self._odd is None:
-            self._odd = names.odd(self._store, d)
-        by_hand = self._odd.get(key)
-        return [by_hand] if by_hand else []
+    def _read(self, key: str, candidates: tuple[str, ...]) -> "list[Pair]":
+        """Never another key's value: what a file says of its key decides, not its name."""
+        return [p for name in candidates if (p := pair.read(self._folder, name)) and p.key == key]
 
 
 def every(store: "Store") -> "Iterator[Fact]":
@@ -96,6 +94,8 @@ def put(
     md, side = encode(fact)
     same_md, same_side = (None, None) if new_value or old is None or old.state != "ok" else encode(old)
     with store.folder(LAYER, create=True) as folder:
+        if old is None:
+            _check_free(folder, name)
         known = names.current(store, folder)
         pair.write(
             w,
@@ -112,6 +112,16 @@ def put(
     if stored is None:
         raise errors.SystemFailure("the record was written but cannot be read back", path=name)
     return _fact(stored, store)
+
+
+def _check_free(folder: "files.Folder", name: str) -> None:
+    """A new fact must not write over a file that is there: a hand-made one of another key, a link, a folder."""
+    if folder.info(name + pair.MD) is not None:
+        raise errors.BadData(
+            "the file for this key is taken by another record or is no plain file",
+            path=folder.where(name + pair.MD),
+            hint="rename that file; see: memcli doctor",
+        )
 
 
 def remove(w: "Writing", gone: list[tuple[Fact, str]], at: datetime, *, place: str) -> None:
@@ -138,6 +148,9 @@ def put_many(w: "Writing", made: list[tuple[Fact, Fact | None]], at: datetime) -
             kept.sync_everything()
     with w.store.folder(LAYER, create=True) as folder:
         known = names.current(w.store, folder)
+        for fact, old in made:
+            if old is None:
+                _check_free(folder, fact.name or new_name(fact))
         rows = [(fact.name or new_name(fact), fact.id, *encode(fact)) for fact, _ in made]
         pair.write_many(w, folder, LAYER, rows)
         names.keep(w.store, folder, known)
