@@ -1,5 +1,5 @@
 """`python -m memcli`."""
 
-from memcli.cli.main import main
+from memcli.cli.main import program
 
-main()
+program()

@@ -7,12 +7,13 @@ from memcli.base import errors
 
 MAX_TTL_MINUTES = 52_596_000
 
-_INSTANT = re.compile(
+# All of them are compiled on first use: most commands are given neither an instant nor a time to live.
+_INSTANT = (
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
     r"(?:[Tt ]((?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?)([Zz]|[+-][0-9]{2}:?[0-5][0-9])?)?"
 )
 _N = r"([0-9]+(?:[.,][0-9]+)?)"
-# Both spell weeks, days, hours, minutes and seconds in this order. Compiled on first use, like all that is rare.
+# Both spell weeks, days, hours, minutes and seconds in this order.
 _SHORT = rf"(?:{_N}w)?(?:{_N}d)?(?:{_N}h)?(?:{_N}m)?(?:{_N}s)?"
 _ISO = rf"P(?:{_N}W)?(?:{_N}D)?(?:T(?:{_N}H)?(?:{_N}M)?(?:{_N}S)?)?"
 _SECONDS = (604_800, 86_400, 3_600, 60, 1)
@@ -29,7 +30,7 @@ def parse(text: str) -> datetime:
     Seconds may be left out, and a space may stand for the `T`. Raises UsageError for anything else, for a time of day
     without `Z` or offset, and for instants outside the years 1 to 9999.
     """
-    found = _INSTANT.fullmatch(text)
+    found = re.fullmatch(_INSTANT, text)
     if found is None:
         raise errors.UsageError("this is not a time", hint="give RFC 3339, such as 2026-03-01T09:30:00Z or 2026-03-01")
     day, time, zone = found.groups()

@@ -1,6 +1,11 @@
 """The only place that runs other programs. Never through a shell; output is bytes decoded leniently."""
 
+import contextlib
+import os
+import selectors
+import signal
 import subprocess
+import time
 
 from memcli.base import errors
 from memcli.base.value import Value, value
@@ -8,8 +13,10 @@ from memcli.base.value import Value, value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import IO
 
 TIMEOUT_SECONDS = 60.0
+MOST_BYTES = 1 << 20
 
 
 @value
@@ -36,6 +43,80 @@ def run(words: "Sequence[str]", *, timeout_seconds: float = TIMEOUT_SECONDS) -> 
     except OSError as e:
         raise errors.SystemFailure(f"cannot run {words[0]}: {e.strerror}") from e
     return Done(code=done.returncode, out=done.stdout.decode("utf-8", "replace"))
+
+
+def ask(words: "Sequence[str]", text: str, *, timeout_seconds: float = TIMEOUT_SECONDS, most: int = MOST_BYTES) -> Done:
+    """Run a program with a text on its stdin; what it says on stderr is dropped. Missing: exit code 127.
+
+    Raises SystemFailure when it takes too long, says more than `most` bytes or cannot be started; it and what it has
+    started are killed then.
+    """
+    try:
+        program = subprocess.Popen(
+            list(words),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except FileNotFoundError:
+        return Done(code=127, out="")
+    except OSError as e:
+        raise errors.SystemFailure(f"cannot run {words[0]}: {e.strerror}") from e
+    said = None
+    try:
+        said = _talk(program, text.encode(), time.monotonic() + timeout_seconds, most)
+    finally:
+        if said is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(program.pid, signal.SIGKILL)
+        code = program.wait()
+    if said is None:
+        raise errors.SystemFailure(f"{words[0]} took too long or said too much")
+    return Done(code=code, out=said.decode("utf-8", "replace"))
+
+
+def _talk(program: "subprocess.Popen[bytes]", text: bytes, deadline: float, most: int) -> bytes | None:
+    """Feed stdin and read stdout at once, so that neither side waits for the other; None past a limit."""
+    assert program.stdin is not None
+    assert program.stdout is not None
+    os.set_blocking(program.stdin.fileno(), False)
+    said = bytearray()
+    with selectors.DefaultSelector() as ready, program.stdin as ear, program.stdout as mouth:
+        ready.register(mouth, selectors.EVENT_READ)
+        ready.register(ear, selectors.EVENT_WRITE)
+        while len(said) <= most and (left := deadline - time.monotonic()) > 0:
+            for key, _ in ready.select(left):
+                if key.fileobj is mouth:
+                    piece = os.read(mouth.fileno(), 1 << 16)
+                    said += piece
+                    if not piece:
+                        return bytes(said) if _ended(program, deadline) else None
+                else:
+                    text = _feed(ready, ear, text)
+    return None
+
+
+def _feed(ready: "selectors.BaseSelector", ear: "IO[bytes]", text: bytes) -> bytes:
+    """Write what the pipe takes; close it after the last byte or when the program does not listen."""
+    try:
+        text = text[os.write(ear.fileno(), text[: 1 << 16]) :]
+    except BlockingIOError:
+        return text
+    except BrokenPipeError:
+        text = b""
+    if not text:
+        ready.unregister(ear)
+        ear.close()
+    return text
+
+
+def _ended(program: "subprocess.Popen[bytes]", deadline: float) -> bool:
+    try:
+        program.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def edit(words: "Sequence[str]") -> int:

@@ -30,10 +30,17 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "fact forget": ("memcli.cli.fact", "forget"),
     "fact restore": ("memcli.cli.fact", "restore"),
     "fact adopt": ("memcli.cli.fact", "adopt"),
+    "fact confirm": ("memcli.cli.opinion", "confirm"),
+    "fact deny": ("memcli.cli.opinion", "deny"),
     "episode add": ("memcli.cli.episode", "add"),
     "episode list": ("memcli.cli.episode", "list_"),
     "episode show": ("memcli.cli.episode", "show"),
     "context": ("memcli.cli.context", "context"),
+    "source list": ("memcli.cli.source", "list_"),
+    "source show": ("memcli.cli.source", "show"),
+    "source set": ("memcli.cli.source", "set_"),
+    "source allow": ("memcli.cli.source", "allow"),
+    "source block": ("memcli.cli.source", "block"),
     "forget": ("memcli.cli.record", "forget"),
     "restore": ("memcli.cli.record", "restore"),
     "sweep": ("memcli.cli.sweep", "sweep"),
@@ -45,6 +52,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 # The first word of two-word commands -> its line of help.
 GROUPS: dict[str, str] = {
     "fact": "What is known, by key: a new value replaces the old one and keeps its history.",
+    "source": "Who said it, and how far that is trusted.",
     "episode": "What happened, in order: a log by month.",
 }
 

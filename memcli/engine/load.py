@@ -5,10 +5,9 @@ medium; its procedures are pending; its time is not in the future; a missing lab
 backup of one's own store. One bad line never stops the rest.
 """
 
-import hashlib
 from datetime import datetime
 
-from memcli.base import clock, errors, ids
+from memcli.base import clock, errors, ids, sha256
 from memcli.base.value import Value, value
 from memcli.engine import intake
 from memcli.model import keys, labels, records, sidecar
@@ -462,4 +461,4 @@ def _seen(raw: "dict[str, Any]") -> "dict[str, Any]":
 
 
 def _hash(*parts: str) -> bytes:
-    return hashlib.sha256("\0".join(parts).encode()).digest()
+    return sha256.binary("\0".join(parts).encode())

@@ -185,10 +185,8 @@ _KEYS = (
     "pass(?:word|wort|wd|phrase|code)?|pwd?|psw|kennwort|mot de passe|contraseña|senha|парол[ьяюе]м?|密码|パスワード|"
     "pin(?:[ -]?code)?|пин(?:-?код)?|secret|секрет|token|токен|key|ключ|credentials?|creds|authorization"
 )
-_KINDS = {
-    **{"pin": "pin", "пин": "pin", "sec": "secret", "сек": "secret", "cre": "secret"},
-    **{"tok": "token", "ток": "token", "aut": "token", "key": "api_key", "клю": "api_key"},
-}
+_KINDS = dict.fromkeys(("pin", "пин"), "pin") | dict.fromkeys(("sec", "сек", "cre"), "secret")
+_KINDS |= dict.fromkeys(("tok", "ток", "aut"), "token") | dict.fromkeys(("key", "клю"), "api_key")
 _QUALIFIERS = ("api", "access", "secret", "private", "account", "auth", "encryption", "signing", "master", "shared")
 _CLOSE = r"""["'`*_\])\\]{0,4}"""
 _QUOTED = r"""[bfru]{0,2}(?P<mark>\\?["'`])(?P<quoted>(?:(?!(?P=mark))[^\n]){1,256})(?P=mark)"""
@@ -300,7 +298,7 @@ def _is_made(word: str) -> bool:
 
 
 def _is_measure(word: str) -> bool:
-    """A version, a date, a number with its unit, a colour, an argument: what prose says of a password or token rather than the thing."""
+    """A version, a date, a number with its unit, a colour, an argument: what is said of a secret, not the secret."""
     pattern = (
         r"(?i)v?\d+(?:\.\d+)+[\w.+-]*|\d{4}-\d\d-\d\d[\dt:.z+-]*|\d+-?[a-z-]+|\d+-\d+"
         r"|#[\da-f]{3,8}|[a-z_]\w*[<>]?=\W{0,2}\w.*"
@@ -441,6 +439,7 @@ def _registry(name: str, number: str) -> str | None:
         # Never issued: area 000, 666, 900-999, group 00, serial 0000 (US Social Security Administration).
         return "ssn" if not _re("000|666|9|...00|.....0000").match(digits) else None
     if len(digits) == 11 and (name[:2] in ("sn", "сн") or (not name and number.count("-") >= 2)):
+        # Nine digits weighted 9 to 1, modulo 101, of which the last two digits count (Russian pension fund).
         check = sum(int(d) * w for d, w in zip(digits, range(9, 0, -1), strict=False)) % 101 % 100
         return "snils" if check == int(digits[9:]) else None
     if name in ("inn", "инн") and (len(digits) == 10 or len(digits) == 12):
@@ -449,7 +448,7 @@ def _registry(name: str, number: str) -> str | None:
 
 
 def _is_inn(digits: str) -> bool:
-    """One check digit of ten, two of twelve (Russian tax service order MMV-7-6/435)."""
+    """One check digit at the end of ten digits, two of twelve: weighted sums modulo 11, then 10 (Russian tax service)."""
     weights = (3, 7, 2, 4, 10, 3, 5, 9, 4, 6, 8)
     ends = (9,) if len(digits) == 10 else (10, 11)
     sums = {n: sum(int(d) * w for d, w in zip(digits, weights[-n:], strict=False)) for n in ends}
@@ -487,7 +486,7 @@ def _emails(text: str) -> "Iterator[Span]":
         start = m.start()
         while start > max(0, m.start() - 64) and (text[start - 1].isalnum() or text[start - 1] in "._%+'-"):
             start -= 1
-        start += (m.start() - start) - len(text[start : m.start()].lstrip("._%+'-"))
+        start = m.start() - len(text[start : m.start()].lstrip("._%+'-"))
         if start < m.start() and not _is_machine(text, start, m):
             yield start, m.end(), "email"
 

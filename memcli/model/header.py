@@ -23,14 +23,16 @@ MAX_NODES = 10_000
 # PyYAML finds a key only when its colon comes within 1,024 characters.
 _MAX_KEY = 1000
 
+# Compiled on first use, here and below: a command that reads no header must not pay for them.
+_re = functools.cache(re.compile)
 _QUOTED = r'"[^"\\]*(?:\\(?:["\\bfnrt]|u(?![dD][89a-fA-F])[0-9a-fA-F]{4})[^"\\]*)*"'
-_FIELD = re.compile(rf"([A-Za-z_][A-Za-z0-9_-]*|{_QUOTED}):(?: +(.*))?")
-_WORDS = re.compile(r"(?:[\w./+]|-(?=[\w.]))(?:[^:#]|:(?! |\Z)|(?<! )#)*")
-_TOKEN = re.compile(rf"{_QUOTED}|[\[\]{{}},]|:(?= )|(?:[\w./+]|-(?=[\w.]))[\w./+@-]*(?: +[\w./+@-]+)*")
+_FIELD = rf"([A-Za-z_][A-Za-z0-9_-]*|{_QUOTED}):(?: +(.*))?"
+_WORDS = r"(?:[\w./+]|-(?=[\w.]))(?:[^:#]|:(?! |\Z)|(?<! )#)*"
+_TOKEN = rf"{_QUOTED}|[\[\]{{}},]|:(?= )|(?:[\w./+]|-(?=[\w.]))[\w./+@-]*(?: +[\w./+@-]+)*"
 _MARKS = ("[", "]", "{", "}", ",", ":")
 _CONSTANTS = {"": None, "~": None, "null": None, "true": True, "false": False}
 
-# Bare, these would make a string something else for some reader. Compiled on first use, like all that is rare.
+# Bare, these would make a string something else for some reader.
 _SAFE = r"[^\W\d_][\w.+/-]*(?: [\w.+/-]+)*|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _LOOKALIKES = ("y", "n", "yes", "no", "on", "off", "true", "false", "null", "nil", "none", "nan", "inf", "infinity")
 # Line breaks in YAML 1.1 but not in 1.2, and the byte order mark: readers would see different headers.
@@ -123,7 +125,7 @@ def _read_plain(text: str) -> dict[str, object]:
 
 
 def _field(line: str, header: dict[str, object]) -> tuple[str, str | None]:
-    found = _FIELD.fullmatch(line)
+    found = _re(_FIELD).fullmatch(line)
     name = _unquote(found[1]) if found else ""
     if found is None or len(found[1]) > _MAX_KEY or name in header:
         raise _Declined
@@ -132,7 +134,7 @@ def _field(line: str, header: dict[str, object]) -> tuple[str, str | None]:
 
 def _value(text: str) -> object:
     if text[0] in '"[{':
-        tokens = _TOKEN.findall(text)
+        tokens = _re(_TOKEN).findall(text)
         if "".join(tokens).replace(" ", "") != text.replace(" ", ""):
             raise _Declined
         tokens.reverse()
@@ -140,7 +142,7 @@ def _value(text: str) -> object:
         if tokens:
             raise _Declined
         return made
-    if not _WORDS.fullmatch(text):
+    if not _re(_WORDS).fullmatch(text):
         raise _Declined
     return _scalar(text)
 
@@ -336,7 +338,7 @@ def _key(name: object) -> str:
 
 def _write(value: object, *, line: bool = False) -> str:
     if isinstance(value, str):
-        plain = re.fullmatch(_SAFE, value) and value.lower() not in _LOOKALIKES and (line or " " not in value)
+        plain = _re(_SAFE).fullmatch(value) and value.lower() not in _LOOKALIKES and (line or " " not in value)
         return value if plain else _quote(value)
     if isinstance(value, bool):
         return "true" if value else "false"

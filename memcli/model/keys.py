@@ -6,12 +6,14 @@ from that of any other key also where case and Unicode forms do not count, and i
 
 import re
 
-from memcli.base import errors
+from memcli.base import errors, sha256
 
 MAX_LENGTH = 1000
 _MAX_SLUG = 60
-_PLAIN = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_RESERVED = re.compile(r"con|prn|aux|nul|(?:com|lpt)[1-9]")
+# Names of devices on Windows.
+_RESERVED = frozenset(
+    "con prn aux nul com1 com2 com3 com4 com5 com6 com7 com8 com9 lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9".split()
+)
 
 # Compiled on first use, since most keys are plain ASCII words. C0, DEL and C1; separators; bidi controls; surrogates;
 # tag characters, which carry hidden text.
@@ -44,7 +46,7 @@ def file_name(key: str) -> str:
     Raises UsageError as `normal` does.
     """
     key = normal(key)
-    if len(key) <= _MAX_SLUG and _PLAIN.fullmatch(key) and not _RESERVED.fullmatch(key):
+    if len(key) <= _MAX_SLUG and _is_slug(key) and key not in _RESERVED:
         return key
     # A slug never holds `--`, so no slug is another key's hashed name.
     return f"{_slug(key) or 'k'}--{_digest(key)[:12]}"
@@ -78,6 +80,11 @@ def _inert(key: str) -> str:
     return repr(key[:40]) + ("..." if len(key) > 40 else "")
 
 
+def _is_slug(key: str) -> bool:
+    """Lower-case ASCII letters and digits in parts joined by single dashes."""
+    return key.isascii() and key == key.lower() and all(map(str.isalnum, key.split("-")))
+
+
 def _slug(key: str) -> str:
     """What python-slugify makes of it; computed here where that is sure to be the same (contract test)."""
     if key.isascii() and "&" not in key and "," not in key:
@@ -98,6 +105,4 @@ def _slug(key: str) -> str:
 
 
 def _digest(key: str) -> str:
-    from hashlib import sha256
-
-    return sha256(key.encode()).hexdigest()
+    return sha256.hexadecimal(key.encode())

@@ -51,15 +51,21 @@ def effective_confidence(fact: "Fact", now: datetime, half_life_days: float = FA
     The age runs from the later of updated_at and confirmed_at. From importance 0.8 on nothing fades. What only a file
     said about itself, and what a hand changed unseen, counts at most as medium.
     """
-    base = fact.confidence + CONFIRM_STEP * independent(fact.confirmations) - DENY_STEP * independent(fact.denials)
-    if fact.source.via:
-        base = min(fact.confidence, VIA_CEILING) - DENY_STEP * independent(fact.denials)
-    if fact.state != "ok":
-        base = min(base, HAND_CEILING)
-    base = min(max(base, 0.0), 1.0)
+    base = believed(fact)
     if fact.importance >= PROTECTED_FROM:
         return base
     return base * decay(last_seen(fact), now, half_life_days)
+
+
+def believed(fact: "Fact") -> float:
+    """Confidence with what others said of it, before any decay."""
+    base = fact.confidence + CONFIRM_STEP * independent(fact.confirmations)
+    if fact.source.via:
+        base = min(fact.confidence, VIA_CEILING)
+    base -= DENY_STEP * independent(fact.denials)
+    if fact.state != "ok":
+        base = min(base, HAND_CEILING)
+    return min(max(base, 0.0), 1.0)
 
 
 def last_seen(fact: "Fact") -> datetime:
@@ -77,7 +83,12 @@ def decay(start: datetime, now: datetime, half_life_days: float) -> float:
 
 def independent(opinions: "Iterable[Opinion]") -> int:
     """How many independent opinions: one a run, whatever the source's name."""
-    return len({o.run or f"{o.source} {o.at:%Y-%m-%d}" for o in opinions})
+    return len({witness(o) for o in opinions})
+
+
+def witness(opinion: "Opinion") -> str:
+    """Who counts once: the run, or without one the source on that day."""
+    return f"run {opinion.run}" if opinion.run else f"{opinion.source} {opinion.at:%Y-%m-%d}"
 
 
 def faded(fact: "Fact", now: datetime, half_life_days: float = FACT_HALF_LIFE_DAYS) -> bool:

@@ -45,7 +45,8 @@ class Opinion(Value):
 class Fact(Value):
     """One durable fact: the current value of its key.
 
-    confidence: 0..1 as written; ttl_minutes: 0 = for ever; relations: mappings with type, target, weight.
+    confidence: 0..1 as written; ttl_minutes: 0 = for ever; needs_review: why a person
+    should look; relations: mappings with type, target, weight.
     state: "ok", "drift" (edited by hand since memcli wrote it), "bare" (no sidecar), "half" (half a clone),
     "damaged" (a file cannot be read as it should; treated as restricted). name: file name without extension.
     digest: SHA-256 over the sidecar's and the Markdown file's bytes as read, for `--if-match`; "" before it is stored.
@@ -76,6 +77,7 @@ class Fact(Value):
     renamed_from: tuple[str, ...] = ()
     derived_from: tuple[str, ...] = ()
     check: str = ""
+    needs_review: str = ""
     unknown: "dict[str, Any] | None" = None
     header: "dict[str, Any] | None" = None
     state: str = "ok"

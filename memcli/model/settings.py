@@ -36,6 +36,23 @@ TABLE: "dict[str, tuple[Any, str, str]]" = {
     ),
     "working.max_entries": (100, "entries", "key-values of a session's working memory"),
     "working.window": (20, "items", "items of a session's sliding window"),
+    "working.ram_aware": (False, "true | false", "shrink the window and clean up sooner when RAM is short"),
+    "working.compress_from": (30, "messages", "a session's message list is compressed once it is this long"),
+    "working.max_messages": (40, "messages", "...and is never longer than this"),
+    "working.keep_messages": (15, "messages", "the newest messages that compression leaves as they are"),
+    "working.summary_chars": (4000, "characters", "the most that a summary of messages holds"),
+    "remember.episode_from": (0.4, "0..1", "`remember` makes an episode of what is at least this important"),
+    "consolidate.episode_from": (0.3, "0..1", "`consolidate` takes what is at least this important into the episode"),
+    "consolidate.facts_from": (0.4, "0..1", "...and looks for facts in what is at least this important"),
+    "consolidate.max_proposals": (50, "records", "facts proposed in one pass over a session"),
+    "consolidate.same_within_minutes": (60, "minutes", "an episode with the text of one this young is not repeated"),
+    "llm.command": (
+        "",
+        "command line",
+        "program that thinks: prompt on stdin, JSON on stdout; needs `memcli config llm.command --allow` on each machine",
+    ),
+    "llm.extract_command": ("", "command line", "the same for `consolidate`, a stronger model; empty = llm.command"),
+    "llm.timeout_seconds": (60.0, "seconds", "after this long memcli goes on without the program"),
 }
 _CHOICES = {
     "defaults.sensitivity": ("public", "internal", "sensitive", "restricted"),
@@ -84,6 +101,8 @@ def _checked(name: str, item: "Any") -> "Any":
     allowed = _CHOICES.get(name)
     if name == "defaults.confidence":
         good = (type(item) in (int, float) and 0 <= item <= 1) or item in labels.CONFIDENCE_WORDS
+    elif isinstance(default, bool):
+        good = isinstance(item, bool)
     elif isinstance(default, str):
         good = isinstance(item, str) and (allowed is None or item in allowed)
     else:

@@ -1,11 +1,11 @@
 """Episodes on disk: append-only monthly logs, one entry one write (docs/format.md §4)."""
 
-import hashlib
+import functools
 import json
 import re
 from datetime import datetime, timezone
 
-from memcli.base import errors, files, ids
+from memcli.base import errors, files, ids, sha256
 from memcli.base.value import Value, as_dict, value
 from memcli.model import labels, sidecar
 from memcli.model.records import Episode, Source
@@ -20,17 +20,20 @@ if TYPE_CHECKING:
 
 LAYER = "episodes"
 SUFFIX = ".md"
+# Compiled on first use: adding an entry needs one of them.
+_re = functools.cache(re.compile)
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 _ID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-_HEADER = re.compile(rf"^## ({_TIME}) (\{{.*\}})$".encode(), re.M)
-_END = re.compile(rf"<!-- end ({_ID}) (\w+) -->\n?".encode())
-_RAISE = re.compile(rf"^<!-- raise ({_ID}) ([^\n]*?) -->$".encode(), re.M)
-_PROPER_END = re.compile(rf"(?:^|\n)<!-- (?:(?:end|raise) ({_ID}) \w+|torn {_TIME}) -->\n\Z".encode())
+_HEADER = rf"(?m)^## ({_TIME}) (\{{.*\}})$".encode()
+_END = rf"<!-- end ({_ID}) (\w+) -->\n?".encode()
+_RAISE = rf"(?m)^<!-- raise ({_ID}) ([^\n]*?) -->$".encode()
+_PROPER_END = rf"(?:^|\n)<!-- (?:(?:end|raise) ({_ID}) \w+|torn {_TIME}) -->\n\Z".encode()
 _STRUCTURAL = rf"(?:## {_TIME} \{{|<!-- (?:end|raise|torn) )"
-_ESCAPE = re.compile(rf"^(?=\\*{_STRUCTURAL})", re.M)
-_UNESCAPE = re.compile(rf"^\\(?=\\*{_STRUCTURAL})", re.M)
-_GAP = re.compile(rf"^(?:## {_TIME} \{{|<!-- torn )".encode(), re.M)
-_MONTH = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])")
+_ESCAPE = rf"(?m)^(?=\\*{_STRUCTURAL})"
+_UNESCAPE = rf"(?m)^\\(?=\\*{_STRUCTURAL})"
+_GAP = rf"(?m)^(?:## {_TIME} \{{|<!-- torn )".encode()
+_CONFLICT = rb"(?m)^(?:<<<<<<<|>>>>>>>) "
+_MONTH = r"\d{4}-(?:0[1-9]|1[0-2])"
 _TAIL_BYTES = 256
 _TEXTS = ("task", "outcome", "session", "run", "agent", "approach", "trace", "modality")
 _LISTS = ("tags", "concepts", "findings", "tools", "patterns")
@@ -54,7 +57,7 @@ def month_of(at: datetime) -> str:
 def months(store: "Store") -> list[str]:
     """The months that have a log, oldest first."""
     with store.folder(LAYER) as folder:
-        found = [n[:7] for n in folder.names() if n.endswith(SUFFIX) and _MONTH.fullmatch(n[:-3])]
+        found = [n[:7] for n in folder.names() if n.endswith(SUFFIX) and _re(_MONTH).fullmatch(n[:-3])]
     return sorted(found)
 
 
@@ -139,8 +142,8 @@ def _torn_spans(data: bytes) -> list[tuple[int, int]]:
     """What lies between whole entries and begins like an entry or is a torn mark."""
     spans, position, found = list(_spans(data, [])), 0, []
     for start, end in [*((s, e) for s, e, _ in spans), (len(data), len(data))]:
-        while gap := _GAP.search(data, position, start):
-            raised = _RAISE.search(data, gap.start(), start)  # a raised label stays, whatever stands around it
+        while gap := _re(_GAP).search(data, position, start):
+            raised = _re(_RAISE).search(data, gap.start(), start)  # a raised label stays, whatever stands around it
             position = raised.start() if raised else start
             found.append((gap.start(), position))
         position = end
@@ -160,7 +163,7 @@ def opening(end: bytes, size: int, month: str, at: datetime) -> bytes:
     """What must be written before an entry: the title of a new log, or the mark of a torn end."""
     if size == 0:
         return f"# Episodes {month} (memcli format 1)\n".encode()
-    if _PROPER_END.search(end) or re.fullmatch(rb"# Episodes [^\n]*\n", end):
+    if _re(_PROPER_END).search(end) or re.fullmatch(rb"# Episodes [^\n]*\n", end):
         return b""
     lead = b"" if end.endswith(b"\n") else b"\n"
     return lead + f"<!-- torn {sidecar.show_instant(at)} -->\n".encode()
@@ -168,7 +171,7 @@ def opening(end: bytes, size: int, month: str, at: datetime) -> bytes:
 
 def encode(episode: Episode) -> bytes:
     """One entry as it stands in the log, from the blank line before it to the LF after its end marker."""
-    body = _ESCAPE.sub(r"\\", episode.text).encode()
+    body = _escape(episode.text).encode()
     head: dict[str, Any] = {
         "id": episode.id,
         "length": len(body),
@@ -214,17 +217,14 @@ def parse(data: bytes, month: str) -> Log:
         if entry.state != "ok":
             problems.append((data.count(b"\n", 0, start) + 1, entry.state))
         found[entry.id] = entry
-    problems += [(data.count(b"\n", 0, m.start()) + 1, "conflict_markers") for m in _CONFLICT.finditer(data)]
+    problems += [(data.count(b"\n", 0, m.start()) + 1, "conflict_markers") for m in _re(_CONFLICT).finditer(data)]
     return Log(month=month, entries=tuple(found.values()), problems=tuple(sorted(problems)))
-
-
-_CONFLICT = re.compile(rb"^(?:<<<<<<<|>>>>>>>) ", re.M)
 
 
 def _spans(data: bytes, problems: list[tuple[int, str]]) -> "Iterator[tuple[int, int, Episode]]":
     """Each entry with its place: from the blank line before its header to after its end marker."""
     position = 0
-    while match := _HEADER.search(data, position):
+    while match := _re(_HEADER).search(data, position):
         start = match.start()
         end, entry = _entry(data, match, problems)
         if entry is not None:
@@ -256,22 +256,34 @@ def _entry(data: bytes, match: "re.Match[bytes]", problems: list[tuple[int, str]
         return match.end(), None
     body = data[begin:stop]
     state = "ok" if length == len(body) and head.get("digest") == _digest(body) else "edited"
-    text = _UNESCAPE.sub("", body.decode("utf-8", "replace"))
+    text = _unescape(body.decode("utf-8", "replace"))
     entry = _build(head, text, match[1].decode(), state, [found[2].decode()])
     if entry is None:
         problems.append((line, "damaged_header"))
     return found.end(), entry
 
 
+def _escape(text: str) -> str:
+    return _re(_ESCAPE).sub(r"\\", text) if _may_look_structural(text) else text
+
+
+def _unescape(text: str) -> str:
+    return _re(_UNESCAPE).sub("", text) if _may_look_structural(text) else text
+
+
+def _may_look_structural(text: str) -> bool:
+    return "## " in text or "<!-- " in text
+
+
 def _by_length(data: bytes, begin: int, length: int, made: str) -> "tuple[re.Match[bytes] | None, int]":
     stop = begin + length
-    found = _END.match(data, stop + 1) if data[stop : stop + 1] == b"\n" else None
+    found = _re(_END).match(data, stop + 1) if data[stop : stop + 1] == b"\n" else None
     return (found, stop) if found and found[1].decode() == made else (None, 0)
 
 
 def _by_marker(data: bytes, begin: int, made: str) -> "tuple[re.Match[bytes] | None, int]":
     """After a hand edit: the first end line with this id, before the next header."""
-    next_header = _HEADER.search(data, begin)
+    next_header = _re(_HEADER).search(data, begin)
     limit = next_header.start() if next_header else len(data)
     line = re.compile(rf"^<!-- end ({re.escape(made)}) ([^\n]*?) ?-->\n?".encode(), re.M)
     found = line.search(data, begin, limit)
@@ -280,7 +292,7 @@ def _by_marker(data: bytes, begin: int, made: str) -> "tuple[re.Match[bytes] | N
 
 def _raised(data: bytes) -> dict[str, labels.Sensitivity]:
     found: dict[str, labels.Sensitivity] = {}
-    for m in _RAISE.finditer(data):
+    for m in _re(_RAISE).finditer(data):
         made = m[1].decode()
         label = labels.stored_sensitivity(m[2].decode("utf-8", "replace"))
         found[made] = max(found.get(made, labels.PUBLIC), labels.RESTRICTED if label is None else label)
@@ -345,12 +357,12 @@ def _typed(item: "Any", kind: "Any") -> "Any":
 
 
 def _last_id(end: bytes) -> str | None:
-    found = _PROPER_END.search(end)
+    found = _re(_PROPER_END).search(end)
     return found[1].decode() if found and found[1] else None
 
 
 def _digest(body: bytes) -> str:
-    return hashlib.sha256(body).hexdigest()[:8]
+    return sha256.hexadecimal(body)[:8]
 
 
 def _archived(episode: Episode, reason: str, at: datetime) -> bytes:

@@ -3,9 +3,7 @@
 docs/format.md §3.4 is the table that `read` follows, §3.5 the protocol that `write` follows.
 """
 
-import hashlib
-
-from memcli.base import errors, files
+from memcli.base import errors, files, sha256
 from memcli.base.value import Value, value
 from memcli.model import header, labels, sidecar
 from memcli.model.labels import Sensitivity
@@ -56,7 +54,7 @@ class Pair(Value):
     @property
     def digest(self) -> str:
         """SHA-256 over the sidecar's and the Markdown file's bytes as served."""
-        return hashlib.sha256(self.side + self.served).hexdigest()
+        return sha256.hexadecimal(self.side + self.served)
 
 
 def read(folder: files.Folder, name: str) -> Pair | None:
@@ -71,7 +69,7 @@ def read(folder: files.Folder, name: str) -> Pair | None:
 
 def body_hash(text: str) -> str:
     """`body_sha256`: SHA-256 of the text alone, without the final LF."""
-    return hashlib.sha256(text.encode()).hexdigest()
+    return sha256.hexadecimal(text.encode())
 
 
 def md_temp(name: str, made: str) -> str:

@@ -2,16 +2,17 @@
 scanner of a hosting site finds one in this file."""
 
 import copy
+import gc
+import inspect
 import pickle
 import random
-import re
 import string
 import subprocess
 import sys
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memcli.base import errors
@@ -75,7 +76,10 @@ SECRETS = [
     ("S" + "K" + made(32, HEX), "[TWILIO_KEY]"),
     ("S" + "G." + made(22) + "." + made(43), "[SENDGRID_KEY]"),
     ("MT" + made(22) + ".G" + made(5) + "." + made(38), "[DISCORD_TOKEN]"),
-    ("https://discord.com/api/webhooks/" + "1" * 18 + "/" + made(68), "https://discord.com/api/webhooks/[DISCORD_WEBHOOK]"),
+    (
+        "https://discord.com/api/webhooks/" + "1" * 18 + "/" + made(68),
+        "https://discord.com/api/webhooks/[DISCORD_WEBHOOK]",
+    ),
     ("dop" + "_v1_" + SHA256, "[DIGITALOCEAN_TOKEN]"),
     ("lin" + "_api_" + S40, "[LINEAR_KEY]"),
     ("r" + "8_" + made(37), "[REPLICATE_TOKEN]"),
@@ -132,19 +136,32 @@ SECRETS = [
     ("Passwort: Geheim#1", "Passwort: [PASSWORD]"),
     (f"mot de passe : {WEAK}", "mot de passe : [PASSWORD]"),
     (f"Contraseña: {WEAK}", "Contraseña: [PASSWORD]"),
+    ("Kennwort lautet Geheim1!", "Kennwort lautet [PASSWORD]"),
+    ("the password is blue-horse-42", "the password is [PASSWORD]"),
+    ("wifi password → Blue-Horse-42", "wifi password → [PASSWORD]"),
+    (f"password (root): {WEAK}", "password (root): [PASSWORD]"),
+    ("пароль администратора: Qwerty1", "пароль администратора: [PASSWORD]"),
+    ("Password:\n  Tr0ub4dor", "Password:\n  [PASSWORD]"),
+    ("export PGPASSWORD=swordfish", "export PGPASSWORD=[PASSWORD]"),
+    (f"sshpass -p '{WEAK}' ssh x", "sshpass -p '[PASSWORD]' ssh x"),
+    ("the passphrase is 'correct horse'", "the passphrase is '[PASSWORD]'"),
     ("PIN: 4821", "PIN: [PIN]"),
     ("the PIN code is 4821.", "the PIN code is [PIN]."),
     (f'api_key = "{S24}"', 'api_key = "[API_KEY]"'),
     (f"API key: {made(32, HEX)}", "API key: [API_KEY]"),
     (f"apiKey: '{S16}'", "apiKey: '[API_KEY]'"),
+    (f"API-ключ: {S16}", "API-ключ: [API_KEY]"),
+    ("JWT_SECRET=mysupersecret", "JWT_SECRET=[SECRET]"),
+    (f"the token is {S16}", "the token is [TOKEN]"),
     (f"secret: {WEAK}", "secret: [SECRET]"),
     ("client_secret='verysecretvalue'", "client_secret='[SECRET]'"),
     (f"token: {S16}", "token: [TOKEN]"),
     (f"export CI_TOKEN={S20}", "export CI_TOKEN=[TOKEN]"),
     (f"session token: {UUID4}", "session token: [TOKEN]"),
     (f"credentials: admin/{WEAK}", "credentials: [SECRET]"),
-    (f"pass\u200bword: hun\u200bter2", "pass\u200bword: [PASSWORD]"),
+    ("pass\u200bword: hun\u200bter2", "pass\u200bword: [PASSWORD]"),
     ("gh\u200bp" + "_" + S20 + "\u2060" + S16, "[GITHUB_TOKEN]"),
+    (f"İİİİ password: {WEAK}", "İİİİ password: [PASSWORD]"),
     ("ｐａｓｓｗｏｒｄ：" + WEAK, "ｐａｓｓｗｏｒｄ：[PASSWORD]"),
     ("password: «зима 2024»", "password: «[PASSWORD]»"),
 ]
@@ -321,6 +338,21 @@ bearer of bad news
 Bearer authentication
 Basic usage
 basic auth over https
+k8s secret my-app-tls-2024
+secret: my-app-tls-2024
+token: refresh-v2
+token = tokens[0]
+password = f"{{x}}"
+password: CharField(max_length=50)
+self.key_password = key_password
+Password hashing uses argon2id with 19 MiB
+пароль меняется раз в 90 дней
+auth token expires at 2024-01-15T10:00:00Z
+passwords rotate on 2024-12-01
+make sure to pass v2.1rc3
+tests pass: 128
+id 456789012345678901
+Basic dGVzdA==
 pinned: 2024
 pin: 13
 version pin: v2024.1
@@ -342,3 +374,203 @@ phone 192.168.100.200
 mobile 2024-01-15
 television 2024
 """
+
+
+def _innocent() -> list[str]:
+    fill = {"sha": SHA256, "u4": UUID4, "u7": UUID7, "b86": made(86), "b40": made(34)}
+    lines = INNOCENT.format(**fill).strip().replace("\n  ", "\0  ").split("\n")
+    return [line.replace("\0", "\n") for line in lines]
+
+
+def test_the_tables_are_as_large_as_promised():
+    assert len(SECRETS) + len(PERSONAL) >= 120
+    assert len(_innocent()) >= 120
+
+
+@pytest.mark.parametrize(("text", "expected"), SECRETS, ids=range(len(SECRETS)))
+def test_secrets_are_replaced_by_their_kind_and_nothing_else_is(text, expected):
+    assert redact.mask(text) == expected
+    assert redact.mask(text, families=("secret",)) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), PERSONAL, ids=range(len(PERSONAL)))
+def test_personal_data_is_replaced_by_its_kind_and_nothing_else_is(text, expected):
+    assert redact.mask(text) == expected
+    assert redact.mask(text, families=("pii",)) == expected
+
+
+@pytest.mark.parametrize("text", _innocent())
+def test_innocent_strings_stay_whole(text):
+    assert redact.mask(text) == text
+
+
+def test_every_kind_of_the_tables_has_an_example():
+    shown = {f.kind for text, _ in SECRETS + PERSONAL for f in redact.scan(text)}
+    named = {row[0] for row in (*detect._VENDORS, *detect._SHAPES)}
+    assert named - shown == {"vault_token", "shopify_token", "docker_token", "atlassian_token"}
+
+
+def test_this_file_holds_no_literal_key():
+    kinds = {row[0] for row in (*detect._VENDORS, *detect._SHAPES)} - {"password", "token"} | {"private_key"}
+    found = redact.scan(inspect.getsource(sys.modules[__name__]), families=("secret",))
+    assert {f.kind for f in found} & kinds == set()
+
+
+SOUP = [text for text, _ in SECRETS + PERSONAL] + _innocent()
+SOUP += ["password", "token", "api_key", "пароль", "PIN", "is", "for", "hunter" + "2", "9", "a", "A1", "x.com", "</"]
+SOUP += [*" \n:=@._-[]+'\"$/{;,\u200b\ud800", ": ", "://", "[EMAIL]", "[PASSWORD]", "bearer ", "eyJ", "tel ", "4111"]
+MIXED = st.lists(
+    st.one_of(st.sampled_from(SOUP), st.text(max_size=5), st.sampled_from(SOUP).map(lambda s: s[len(s) // 2 :])),
+    max_size=12,
+).map("".join)
+ANY = st.text(st.characters())  # lone surrogates included
+
+
+@given(st.one_of(MIXED, ANY))
+def test_masking_twice_is_masking_once(text):
+    once = redact.mask(text)
+    assert redact.mask(once) == once
+    assert redact.scan(once) == ()
+    assert once != "[REDACTED]" or text == once
+
+
+@given(st.one_of(MIXED, ANY), st.sampled_from([("secret",), ("pii",), ("secret", "pii")]))
+def test_findings_are_in_order_apart_and_of_the_families_asked_for(text, families):
+    found = redact.scan(text, families=families)
+    ends = [0, *(f.end for f in found)]
+    assert all(end <= f.start < f.end <= len(text) for end, f in zip(ends, found, strict=False))
+    assert {f.family for f in found} <= set(families)
+
+
+def test_a_finding_does_not_hold_what_was_found():
+    (finding,) = redact.scan("ann@example.com")
+    assert finding == redact.Finding(start=0, end=15, kind="email", family="pii")
+    assert "ann" not in repr(finding)
+
+
+def test_text_that_never_settles_is_redacted_as_a_whole(monkeypatch):
+    always = (redact.Finding(start=0, end=1, kind="pin", family="secret"),)
+    monkeypatch.setattr(redact, "scan", lambda text, families: always)
+    assert redact.mask("abc") == "[REDACTED]"
+
+
+def test_only_the_module_makes_redacted():
+    with pytest.raises(TypeError, match="only"):
+        redact.Redacted("x", {}, object())
+    masked = redact.mask("x")
+    for forge in (copy.copy, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))):
+        with pytest.raises((TypeError, pickle.PicklingError)):
+            forge(masked)
+
+
+def test_what_str_does_to_redacted_text_is_plain_again():
+    masked = redact.mask("x y")
+    assert isinstance(masked, redact.Redacted)
+    for plain in (
+        masked + "z",
+        masked[:1],
+        f"{masked}",
+        masked.upper(),
+        masked.replace("x", "y"),
+        str.join(masked, "ab"),
+    ):
+        assert type(plain) is str
+
+
+def test_counts_say_how_many_of_each_kind_were_masked():
+    masked = redact.mask(f"a@b.cc c@d.ee {CARD}")
+    assert masked.counts == {"email": 2, "card": 1}
+    assert redact.mask("nothing").counts == {}
+
+
+def test_join_takes_redacted_parts_adds_counts_and_masks_what_joins():
+    parts = [redact.mask("a@b.cc"), redact.mask("x"), redact.mask("c@d.ee")]
+    joined = redact.join("\n", parts)
+    assert (joined, joined.counts) == ("[EMAIL]\nx\n[EMAIL]", {"email": 2})
+    assert isinstance(joined, redact.Redacted)
+    assert redact.join(" a@b.cc ", parts[1:]) == "x [EMAIL] [EMAIL]"
+    with pytest.raises(TypeError, match="takes Redacted"):
+        redact.join("\n", [parts[0], "plain"])
+
+
+def test_refusal_names_the_field_and_the_kind_but_never_the_value():
+    redact.refuse_secrets({"text": "all well", "key": "ann@example.com"})
+    with pytest.raises(errors.SecretFound, match=r"text.*password") as caught:
+        redact.refuse_secrets({"key": "db", "text": f"password: {WEAK}"})
+    assert WEAK not in str(caught.value)
+    assert caught.value.exit_code == 6
+
+
+def test_the_import_brings_nothing_but_memcli_and_compiles_no_expression():
+    code = (
+        "import json, sys; import memcli; was = set(sys.modules); from memcli.model import redact, detect;"
+        "print([m for m in set(sys.modules) - was if not m.startswith('memcli')], detect._re.cache_info().currsize);"
+        "redact.mask('The nightly job is green again; see the log.'); print(detect._re.cache_info().currsize)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["[] 0", "1"]
+
+
+def test_a_secret_longer_than_the_window_is_masked_to_its_end():
+    assert redact.mask("password: " + made(5000)) == "password: [PASSWORD]"
+
+
+HOSTILE = [
+    *(
+        "a",
+        "4",
+        "@",
+        "a@",
+        "a@b.cc",
+        "1 ",
+        "4111-",
+        "eyJ.",
+        "eyJ",
+        "-----BEGIN ",
+        PEM + "\n",
+        PEM,
+        "password: ",
+        "password=",
+    ),
+    *(
+        'password "',
+        "password for a ",
+        "пароль от ",
+        "token is ",
+        "bearer ",
+        "sk" + "-",
+        "sk" + "-ant-",
+        "://a:",
+        "gb82",
+    ),
+    *(
+        "+1",
+        "tel 1",
+        "[A",
+        "[AA]",
+        "inn 1",
+        "\u200b",
+        "a\u200b",
+        "\u0130",
+        "$2b" + "$",
+        "curl -u a:",
+        "<password>",
+        "\ud800",
+    ),
+]
+
+
+def _seconds(unit: str, size: int) -> float:
+    text = (unit * (size // len(unit) + 1))[:size]
+    gc.collect()
+    start = time.process_time()
+    redact.mask(text)
+    return time.process_time() - start
+
+
+@pytest.mark.parametrize("size", [300_000, pytest.param(1_000_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_time_grows_linearly_with_hostile_text(unit, size):
+    # A ratio of twice the text to the text: 2 when linear, 4 when quadratic. A busy machine gets a second chance.
+    ratios = (_seconds(unit, size) / max(_seconds(unit, size // 2), 1e-9) for _ in range(4))
+    assert any(ratio < 3 for ratio in ratios)
