@@ -2,21 +2,15 @@
 
 The subset: comments, `[section]` and `[section.sub]`, and `key = value` with bare keys, where a value is a string
 without escapes, an integer, a float, a boolean, or a list of these on one line. The small reader agrees with `tomllib`
-or steps aside (contract test in tests/base/test_toml.py).
+or steps aside (contract test in tests/base/test_toml.py). Every command reads a store's settings, so it does without
+regular expressions, whose compiling would take longer than the reading.
 """
-
-import re
 
 from memcli.base import errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-_ATOM = r'"[^"\\]*"|-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,17})?|true|false'
-_FIELD = re.compile(rf" *([A-Za-z0-9_-]+) *= *({_ATOM}|\[ *(?:(?:{_ATOM}) *(?:, *(?:{_ATOM}) *)*)?\]) *(?:#.*)?")
-_SECTION = re.compile(r" *\[ *([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*) *\] *(?:#.*)?")
-_ATOMS = re.compile(_ATOM)
 
 
 class _Declined(Exception):
@@ -42,26 +36,87 @@ def _plain(text: str) -> "dict[str, Any]":
     top: dict[str, Any] = {}
     table, seen = top, set()
     for line in text.split("\n"):
-        row = line.lstrip(" ")
+        row = line.strip(" ")
         if not row or row[0] == "#":
             continue
         if row[0] != "[":
-            _set(table, line)
+            _set(table, row)
             continue
-        found = _SECTION.fullmatch(line)
-        if found is None or found[1] in seen:
+        path = _section(row)
+        if path in seen:
             raise _Declined
-        seen.add(found[1])
-        table = _table(top, found[1].split("."))
+        seen.add(path)
+        table = _table(top, path.split("."))
     return top
 
 
-def _set(table: "dict[str, Any]", line: str) -> None:
-    found = _FIELD.fullmatch(line)
-    if found is None or found[1] in table:
+def _section(row: str) -> str:
+    path, bracket, rest = row[1:].partition("]")
+    path = path.strip(" ")
+    if not bracket or not all(map(_is_bare, path.split("."))):
         raise _Declined
-    word = found[2]
-    table[found[1]] = [_atom(w) for w in _ATOMS.findall(word)] if word[0] == "[" else _atom(word)
+    _check_end(rest)
+    return path
+
+
+def _set(table: "dict[str, Any]", row: str) -> None:
+    name, equals, rest = row.partition("=")
+    name = name.rstrip(" ")
+    if not equals or not _is_bare(name) or name in table:
+        raise _Declined
+    table[name], rest = _value(rest.lstrip(" "))
+    _check_end(rest)
+
+
+def _value(text: str) -> "tuple[Any, str]":
+    """The value that the text begins with, and what follows it."""
+    if text[:1] == '"':
+        word, quote, rest = text[1:].partition('"')
+        if not quote or "\\" in word:
+            raise _Declined
+        return word, rest
+    if text[:1] == "[":
+        return _list(text[1:].lstrip(" "))
+    word = text.partition("#")[0].partition(",")[0].partition("]")[0].rstrip(" ")
+    if word in ("true", "false"):
+        return word == "true", text[len(word) :]
+    return _number(word), text[len(word) :]
+
+
+def _list(rest: str) -> "tuple[list[Any], str]":
+    items: list[Any] = []
+    comma = False
+    while comma or rest[:1] != "]":
+        if rest[:1] in ("[", "]"):  # lists in lists, and a comma at the end
+            raise _Declined
+        item, rest = _value(rest)
+        items.append(item)
+        rest = rest.lstrip(" ")
+        comma = rest[:1] == ","
+        if comma:
+            rest = rest[1:].lstrip(" ")
+        elif rest[:1] != "]":
+            raise _Declined
+    return items, rest[1:]
+
+
+def _number(word: str) -> int | float:
+    whole, point, part = word.removeprefix("-").partition(".")
+    digits = whole + part
+    if not (digits.isascii() and digits.isdigit()) or not 0 < len(whole) <= 18 or len(part) > 17:
+        raise _Declined
+    if (point and not part) or (whole[0] == "0" and whole != "0"):
+        raise _Declined
+    return float(word) if point else int(word)
+
+
+def _check_end(rest: str) -> None:
+    if rest.lstrip(" ")[:1] not in ("", "#"):
+        raise _Declined
+
+
+def _is_bare(name: str) -> bool:
+    return name.isascii() and name.replace("-", "0").replace("_", "0").isalnum()
 
 
 def _table(top: "dict[str, Any]", path: list[str]) -> "dict[str, Any]":
@@ -73,15 +128,8 @@ def _table(top: "dict[str, Any]", path: list[str]) -> "dict[str, Any]":
     return top
 
 
-def _atom(word: str) -> "str | int | float | bool":
-    if word[0] == '"':
-        return word[1:-1]
-    if word in ("true", "false"):
-        return word == "true"
-    return float(word) if "." in word else int(word)
-
-
 def _full(text: str) -> "dict[str, Any]":
+    import re
     import tomllib
 
     try:

@@ -37,7 +37,11 @@ def _output(said: "Said", word: str) -> Output:
     fact = said.fact
     how = word if said.counted else "unchanged"
     data = {"how": how, "id": fact.id, "confidence": round(policy.believed(fact), 4), "digest": fact.digest}
-    data |= {"confirmations": len(fact.confirmations), "denials": len(fact.denials), "needs_review": fact.needs_review or None}
+    data |= {
+        "confirmations": len(fact.confirmations),
+        "denials": len(fact.denials),
+        "needs_review": fact.needs_review or None,
+    }
     notes = () if said.counted else ("this run (or this source today) has spoken already, or wrote the fact",)
     if fact.sensitivity > labels.INTERNAL:
         data = {"how": how, "id": fact.id}

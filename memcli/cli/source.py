@@ -37,7 +37,9 @@ def show(ctx: Context, name: str) -> Output:
     return Output(row, "".join(f"{k.replace('_', ' ')}: {v}\n" for k, v in row.items() if v not in (None, "")))
 
 
-def set_(ctx: Context, name: str, *, kind: str | None = None, trust: str | None = None, note: str | None = None) -> Output:
+def set_(
+    ctx: Context, name: str, *, kind: str | None = None, trust: str | None = None, note: str | None = None
+) -> Output:
     """Set a source's kind, its trust at first (0 to 1) or a note.
 
     Example: memcli source set docs/runbook.md --kind file --trust 0.8
@@ -73,14 +75,21 @@ def _change(ctx: Context, name: str, changes: dict[str, object]) -> Output:
 
     record, changed = sourcing.change(session.store(ctx), name, changes, now=session.now(ctx))
     word = "set" if changed else "unchanged"
-    return Output({"how": word, "id": record.id, "kind": record.kind, "trust": record.trust, "list": record.list}, f"{word}\n")
+    return Output(
+        {"how": word, "id": record.id, "kind": record.kind, "trust": record.trust, "list": record.list}, f"{word}\n"
+    )
 
 
 def _row(found: "Standing") -> "dict[str, object]":
     from memcli.cli import show as words
 
     first, last = (None if t is None else clock.show(t) for t in (found.first_seen_at, found.last_seen_at))
-    row: dict[str, object] = {"id": found.id, "kind": found.kind, "trust": round(found.trust, 3), "list": found.list or None}
+    row: dict[str, object] = {
+        "id": found.id,
+        "kind": found.kind,
+        "trust": round(found.trust, 3),
+        "list": found.list or None,
+    }
     row |= {"facts": found.facts, "confirmations": found.confirmations, "denials": found.denials}
     row |= {"first_seen_at": first, "last_seen_at": last, "note": found.note}
     scrubbed: dict[str, object] = words.scrub(row)
@@ -93,5 +102,3 @@ def _line(found: "Standing") -> str:
     counts = f"{found.facts} facts, {found.confirmations} confirmed, {found.denials} denied"
     listed = f"\t{found.list}" if found.list else ""
     return f"{words.one_line(found.id)}\t{found.kind}\t{found.trust:.2f}\t{counts}{listed}\n"
-
-

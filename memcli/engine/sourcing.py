@@ -26,7 +26,9 @@ def change(store: "Store", name: str, changes: dict[str, object], *, now: dateti
         known = {s.id: s for s in sources.every(store)}
         old = known.get(name) or known.get(said.id)
         kind = str(changes.get("kind") or (old.kind if old else said.kind))
-        start = old or SourceRecord(id=keys.normal(said.id), kind=kind, trust=labels.KIND_TRUST[kind], first_seen_at=now)
+        start = old or SourceRecord(
+            id=keys.normal(said.id), kind=kind, trust=labels.KIND_TRUST[kind], first_seen_at=now
+        )
         record = start.replace(**changes)
         if "kind" in changes and "trust" not in changes and record.kind != start.kind:
             record = record.replace(trust=labels.KIND_TRUST[kind])

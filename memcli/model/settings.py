@@ -21,7 +21,11 @@ TABLE: "dict[str, tuple[Any, str, str]]" = {
     "decay.max_fact_age_days": (0, "days", "facts older than this end; 0 = off"),
     "context.budget_tokens": (2000, "tokens", "budget of a context block that names none"),
     "context.max_episodes": (5, "records", "episodes in a context block"),
-    "context.max_important": (5, "records", "facts of importance 0.8 or more that a block shows though they do not match"),
+    "context.max_important": (
+        5,
+        "records",
+        "facts of importance 0.8 or more that a block shows though they do not match",
+    ),
     "context.max_procedures": (1, "records", "procedures in a context block"),
     "context.clearance": ("internal", "label", "highest label that `context` shows when no clearance is named"),
     "sweep.max_share": (0.2, "0..1", "a sweep that would end more of the live facts than this stops and asks"),

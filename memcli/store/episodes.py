@@ -238,28 +238,31 @@ def _spans(data: bytes, problems: list[tuple[int, str]]) -> "Iterator[tuple[int,
 
 
 def _entry(data: bytes, match: "re.Match[bytes]", problems: list[tuple[int, str]]) -> tuple[int, Episode | None]:
-    line = data.count(b"\n", 0, match.start()) + 1
+    def problem(code: str) -> None:
+        # Counted here alone: a count for each entry would make reading a month cost the square of its length.
+        problems.append((data.count(b"\n", 0, match.start()) + 1, code))
+
     try:
         head = sidecar.parse(match[2])
         made, length = head["id"], head["length"]
         if not ids.valid(made) or type(length) is not int or length < 0:
             raise ValueError
     except (errors.BadData, KeyError, ValueError):
-        problems.append((line, "damaged_header"))
+        problem("damaged_header")
         return match.end(), None
     begin = match.end() + 1
     found, stop = _by_length(data, begin, length, made)
     if not found:
         found, stop = _by_marker(data, begin, made)
     if not found:
-        problems.append((line, "torn"))
+        problem("torn")
         return match.end(), None
     body = data[begin:stop]
     state = "ok" if length == len(body) and head.get("digest") == _digest(body) else "edited"
     text = _unescape(body.decode("utf-8", "replace"))
     entry = _build(head, text, match[1].decode(), state, [found[2].decode()])
     if entry is None:
-        problems.append((line, "damaged_header"))
+        problem("damaged_header")
     return found.end(), entry
 
 

@@ -6,9 +6,8 @@ folded in by the next writer, so that reading never waits.
 """
 
 import json
-from hashlib import sha256
 
-from memcli.base import errors, files
+from memcli.base import errors, files, sha256
 from memcli.model import labels, sidecar
 from memcli.model.records import Source
 from memcli.model.working import ROLES, SUMMARY, Entry, Item, Session
@@ -37,7 +36,7 @@ class Damaged(errors.BadData):
 
 def file_name(session: str) -> str:
     """The name, without extension, of a session's files."""
-    return sha256(session.encode()).hexdigest()[:16]
+    return sha256.hexadecimal(session.encode())[:16]
 
 
 def read(store: "Store", session: str) -> Session:

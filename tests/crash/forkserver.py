@@ -40,16 +40,32 @@ def preload(package: str) -> None:
                 importlib.import_module(found.name)
 
 
-def serve(entry: Any, request: dict[str, Any], channel: socket.socket) -> dict[str, Any]:
+def serve(entry: Any, request: dict[str, Any], channel: socket.socket) -> list[dict[str, Any]]:
+    """One outcome for each of the request's argument lists. Only the last one that began can have been killed."""
     # Memory files, not pipes: nobody has to drain them while the child runs.
-    out, err, modules = (os.memfd_create(name) for name in ("out", "err", "modules"))
+    files = [os.memfd_create(name) for name in ("out", "err", "report")]
     if not (child := os.fork()):
         channel.close()
-        run(entry, request, (out, err, modules))
+        run(entry, request, files)
     _, status = os.waitpid(child, 0)
-    texts = [read(fd) for fd in (out, err, modules)]
-    learn(texts[2].split())
-    return {"code": os.waitstatus_to_exitcode(status), "out": texts[0], "err": texts[1]}
+    out, err, report = (read(fd) for fd in files)
+    rows = [json.loads(line) for line in report.splitlines()]
+    if rows and "modules" in rows[-1]:
+        learn(rows.pop()["modules"])
+    else:
+        rows.append({"code": os.waitstatus_to_exitcode(status), "out": len(out), "err": len(err)})
+    starts = [{"out": 0, "err": 0}, *rows]
+    return [
+        {"code": row["code"]} | {n: text[start[n] : row[n]].decode("utf-8", "backslashreplace") for n, text in texts}
+        for start, row in zip(starts, rows, strict=False)
+        for texts in [(("out", out), ("err", err))]
+    ]
+
+
+def read(fd: int) -> bytes:
+    with os.fdopen(fd, "rb") as file:
+        file.seek(0)
+        return file.read()
 
 
 def learn(modules: list[str]) -> None:
@@ -60,28 +76,35 @@ def learn(modules: list[str]) -> None:
         gc.freeze()
 
 
-def read(fd: int) -> str:
-    with os.fdopen(fd, "rb") as file:
-        file.seek(0)
-        return file.read().decode("utf-8", "backslashreplace")
-
-
-def run(entry: Any, request: dict[str, Any], files: tuple[int, int, int]) -> None:
-    code: object = 1
+def run(entry: Any, request: dict[str, Any], files: list[int]) -> None:
+    """The child: runs the argument lists in turn, reports after each, and never returns."""
     known = set(sys.modules)
+    out, err, report = files
     try:
-        prepare(request, *files[:2])
+        prepare(request, out, err)
+        for argv in request["argvs"]:
+            row = {"code": call(entry, argv)}
+            row |= {name: os.lseek(fd, 0, os.SEEK_CUR) for name, fd in (("out", out), ("err", err))}
+            os.write(report, json.dumps(row).encode() + b"\n")
+        os.write(report, json.dumps({"modules": sorted(set(sys.modules) - known)}).encode())
+    finally:
+        os._exit(0)
+
+
+def call(entry: Any, argv: list[str]) -> int:
+    """The exit code that the interpreter would have given."""
+    sys.argv = argv
+    code: object = 1
+    try:
         code = entry()
     except SystemExit as stop:
         code = stop.code
     except BaseException:  # noqa: BLE001 - stands for the interpreter's own last resort
         traceback.print_exc()
-    finally:
-        with contextlib.suppress(OSError):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        os.write(files[2], " ".join(set(sys.modules) - known).encode())
-        os._exit(code if isinstance(code, int) else int(code is not None))
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    return code if isinstance(code, int) else int(code is not None)
 
 
 def prepare(request: dict[str, Any], out: int, err: int) -> None:
@@ -90,12 +113,12 @@ def prepare(request: dict[str, Any], out: int, err: int) -> None:
     os.environ.clear()
     os.environ.update(request["env"])
     os.chdir(request["cwd"])
-    sys.argv = request["argv"]
     signal.alarm(request["patience"])  # a hang shows as death by SIGALRM
-    shim = request["shim"]
-    if shim:
+    if request["seed"]:
+        ctypes.CDLL(None).memcrash_settle(ctypes.c_long(request["seed"]))
+    if request["shim"]:
         arm = ctypes.CDLL(None).memcrash_arm
-        arm(*(os.fsencode(a) if isinstance(a, str) else ctypes.c_long(a) for a in shim))
+        arm(*(os.fsencode(a) if isinstance(a, str) else ctypes.c_long(a) for a in request["shim"]))
 
 
 if __name__ == "__main__":

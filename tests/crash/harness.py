@@ -73,12 +73,16 @@ def scratch() -> str | None:
 
 @dataclasses.dataclass(frozen=True)
 class Strike:
-    """What the shim is to do: `mode` at call number `at` below `root`; at 0 it only counts and logs."""
+    """What the shim is to do: `mode` at call number `at` below `root`; at 0 it only counts and logs.
+
+    seed: where not 0, random bytes and process id are the same in all runs of that seed.
+    """
 
     root: str
     at: int = 0
     mode: str = ""
     log: str = ""
+    seed: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,15 +124,25 @@ class Server:
 
     def run(self, argv: Argv, strike: Strike | None = None) -> Outcome:
         """Runs the entry point in a forked child."""
-        shim = [strike.root, strike.at, strike.mode, strike.log] if strike else None
-        request = {"argv": [self.entry, *argv], "env": self.env, "cwd": str(self.home), "shim": shim}
-        request["patience"] = self.patience_seconds
+        return self.run_all([argv], strike)[0]
+
+    def run_all(self, argvs: list[Argv], strike: Strike | None = None) -> list[Outcome]:
+        """Runs one after the other in one forked child: a fresh process that asks more than one question."""
+        request = {
+            "argvs": [[self.entry, *argv] for argv in argvs],
+            "env": self.env,
+            "cwd": str(self.home),
+            "patience": self.patience_seconds,
+            "shim": [strike.root, strike.at, strike.mode, strike.log] if strike else None,
+            "seed": strike.seed if strike else 0,
+        }
         self._channel.write(json.dumps(request).encode() + b"\n")
         self._channel.flush()
         reply = self._channel.readline()
         if not reply:
             raise RuntimeError(f"the fork server for {self.entry} died")
-        return Outcome(**json.loads(reply))
+        outcomes = [Outcome(**row) for row in json.loads(reply)]
+        return outcomes + outcomes[-1:] * (len(argvs) - len(outcomes))  # what a death kept from running died too
 
     def spawn(self, argv: Argv, strike: Strike) -> Outcome:
         """The same in a process of its own, slowly: proves that the fork server tells no tales."""
@@ -218,9 +232,9 @@ class Point:
         return self.mode in KILLS
 
 
-UUID, DIGEST = r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", r"\b[0-9a-f]{64}\b"
-NONCE = r"(?<=\bmemory[- ])[0-9a-f]{8}\b"  # of a context block
-IDS = re.compile(f"{UUID}|{DIGEST}|{NONCE}")
+IDS = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+# Digests, which rightly tell a half-made change of label from a whole one, and the nonces of context blocks.
+VOLATILE = re.compile(r"\b[0-9a-f]{64}\b|(?<=\bmemory[- ])[0-9a-f]{8}\b")
 
 
 class Rig:
@@ -228,6 +242,8 @@ class Rig:
 
     def __init__(self, server: Server, case: Case, folder: pathlib.Path) -> None:
         self.server, self.case, self.folder = server, case, folder
+        self.seed = 1
+        self._judged: dict[object, list[str]] = {}
         self._numbers = itertools.count()
         self.prepared = self._make()
         self.known = frozenset(IDS.findall("".join(self.ask(r, self.prepared).out for r in case.readings)))
@@ -259,7 +275,7 @@ class Rig:
         return Copy(None, str(self.folder / f"copy{next(self._numbers)}"))
 
     def ask(self, argv: Argv, store: str, strike: Strike | None = None) -> Outcome:
-        return self.server.run(tuple(a.replace("{store}", store) for a in argv), strike)
+        return self.server.run(placed(argv, store), strike)
 
     def must(self, argv: Argv, store: str) -> Outcome:
         outcome = self.ask(argv, store)
@@ -289,14 +305,15 @@ class Rig:
         return [Point(c.number, m) for c in counted for m in modes if m not in halves or c.name in WRITES]
 
     def run(self, point: Point, store: str) -> Outcome:
-        return self.ask(self.case.command, store, Strike(store, point.at, point.mode))
+        return self.ask(self.case.command, store, Strike(store, point.at, point.mode, seed=self.seed))
 
     def read(self, store: str) -> Reading:
-        """What fresh readers see; ids and digests that the prepared store did not show are all alike."""
-        return tuple((o.code, self._plain(o.out, store)) for o in (self.ask(r, store) for r in self.case.readings))
+        """What a fresh process sees; ids that the prepared store did not show are all alike."""
+        answers = self.server.run_all([placed(argv, store) for argv in self.case.readings])
+        return tuple((answer.code, self._plain(answer.out, store)) for answer in answers)
 
     def _plain(self, text: str, store: str) -> str:
-        text = text.replace(store, "{store}")
+        text = VOLATILE.sub("<volatile>", text.replace(store, "{store}"))
         return IDS.sub(lambda m: m[0] if m[0] in self.known else "<new>", text)
 
     # -- the judgement --
@@ -311,13 +328,20 @@ class Rig:
     def _name(self, number: int) -> str:
         return next((str(c) for c in self.calls if c.number == number), f"{number} ?")
 
-    def _wrong(self, store: str, outcome: Outcome, point: Point) -> Iterator[str]:
-        yield from self._bad_end(outcome, point)
-        first = self.state(store)
+    def _wrong(self, store: str, outcome: Outcome, point: Point) -> list[str]:
+        """Each state of the files is judged once: many points leave the same one."""
+        files = (outcome.acknowledged(self.whole), point.mode.endswith("once"), *sorted(tree(store).items()))
+        if files not in self._judged:
+            self._judged[files] = [*self._bad_store(store, outcome, point)]
+        return [*self._bad_end(outcome, point), *self._judged[files]]
+
+    def _bad_store(self, store: str, outcome: Outcome, point: Point) -> Iterator[str]:
+        first, left = self.state(store), temps(store)
         yield from self.bad_state(store, first, outcome)
-        if first == "old" and point.mode.endswith("once") and (left := temps(store)):
-            yield f"left {left} though nothing kept it from cleaning up"
         yield from self.recover(store, first)
+        # A temp that the recovery makes the value of was left on purpose.
+        if point.mode.endswith("once") and left and self.state(store, later=True) == "old":
+            yield f"left {left} though nothing kept it from cleaning up"
 
     def _bad_end(self, outcome: Outcome, point: Point) -> Iterator[str]:
         if point.kills and not outcome.killed:
@@ -335,10 +359,11 @@ class Rig:
         yield from self._leaks(store)
 
     def _leaks(self, store: str) -> Iterator[str]:
-        for argv in self.case.low:
-            shown = self.ask(argv, store)
-            if self.case.canary in shown.out + shown.err:
-                yield f"{argv} shows the canary"
+        if self.case.low:
+            answers = self.server.run_all([placed(argv, store) for argv in self.case.low])
+            for argv, shown in zip(self.case.low, answers, strict=True):
+                if self.case.canary in shown.out + shown.err:
+                    yield f"{argv} shows the canary"
 
     def state(self, store: str, *, later: bool = False) -> str:
         """ "old", "new", or the odd reading itself."""
@@ -407,6 +432,10 @@ class Copy:
         shutil.rmtree(self.target)
 
 
+def placed(argv: Argv, store: str) -> Argv:
+    return tuple(word.replace("{store}", store) for word in argv)
+
+
 def difference(reading: Reading, old: Reading, new: Reading) -> str:
     """The answers of a reading that fit neither side, or where old and new are mixed."""
     odd = [r for r, *known in zip(reading, old, new, strict=True) if r not in known]
@@ -426,5 +455,6 @@ def temps(store: str) -> list[str]:
 
 
 def tree(store: str) -> dict[str, bytes]:
-    """Every file with its bytes."""
-    return {os.path.relpath(path, store): pathlib.Path(path).read_bytes() for path in files(store)}
+    """Every file with its bytes, and every folder."""
+    found = {os.path.relpath(path, store): pathlib.Path(path).read_bytes() for path in files(store)}
+    return found | {os.path.relpath(folder, store) + "/": b"" for folder, _, _ in os.walk(store)}

@@ -12,7 +12,9 @@ from .harness import KILLS, SIX_ERRNOS, Argv, Case, Point, Rig, Server, errno_mo
 
 ENTRY = "memcli.cli.main:main"
 NOW = "2026-11-15T09:00:00Z"
-LATER = "2026-11-15T10:00:00Z"
+ACT = "2026-11-15T10:00:00Z"
+RECOVER = "2026-11-15T10:30:00Z"
+READ = "2026-11-15T11:00:00Z"
 CANARY = "kingfisher"
 KEY = "deploy target"
 SECOND_KILLS = 25  # of each command, in a normal run
@@ -23,16 +25,18 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def memcli(*words: str, now: str = LATER) -> Argv:
+def memcli(*words: str, now: str = READ) -> Argv:
     return ("--store", "{store}", "--now", now, *words)
 
 
-def fact_set(text: str, label: str, *, now: str = LATER) -> Argv:
+def fact_set(text: str, label: str, *, now: str = ACT) -> Argv:
     return memcli("fact", "set", KEY, text, "--sensitivity", label, "--source", "user:anna", now=now)
 
 
 INIT = memcli("init", now=NOW)
 OTHER = memcli("fact", "set", "another key", "another value", "--sensitivity", "public", now=NOW)
+WRITER = memcli("fact", "set", "another key", "changed", "--sensitivity", "public", now=RECOVER)
+DOCTOR = (memcli("doctor", "--fix", now=RECOVER),)
 RIGHTS = ("--reveal", "--json")
 OPEN_FACT = (
     memcli("fact", "get", KEY, *RIGHTS),
@@ -55,8 +59,8 @@ def fact_case(name: str, old: tuple[str, str] | None, command: Argv, *, canary: 
         prepare=(INIT, OTHER, *before),
         command=command,
         readings=(*OPEN_FACT, *LOW_FACT),
-        writer=memcli("fact", "set", "another key", "changed", "--sensitivity", "public"),
-        recovery=(memcli("doctor", "--fix"),),
+        writer=WRITER,
+        recovery=DOCTOR,
         low=LOW_FACT if canary else (),
         canary=CANARY if canary else "",
     )
@@ -75,12 +79,12 @@ def episode_case(name: str, before: tuple[Argv, ...], command: Argv) -> Case:
         prepare=(INIT, OTHER, *before),
         command=command,
         readings=EPISODES,
-        writer=memcli("fact", "set", "another key", "changed", "--sensitivity", "public"),
-        recovery=(memcli("doctor", "--fix"),),
+        writer=WRITER,
+        recovery=DOCTOR,
     )
 
 
-EPISODE = memcli("episode", "add", "Moved the webhooks;\nreplayed 214 of them.", "--task", "Move billing")
+EPISODE = memcli("episode", "add", "Moved the webhooks;\nreplayed 214 of them.", "--task", "Move billing", now=ACT)
 SECRET, PLAIN = f"{CANARY} behind the gate", "Fly.io, region fra"
 
 CASES = [
@@ -90,7 +94,7 @@ CASES = [
     fact_case("label down", (PLAIN, "restricted"), fact_set(PLAIN, "public")),
     fact_case("label up, new text", (PLAIN, "public"), fact_set(SECRET, "restricted"), canary=True),
     fact_case("label down, new text", (SECRET, "restricted"), fact_set(PLAIN, "public"), canary=True),
-    fact_case("forget", (PLAIN, "internal"), memcli("fact", "forget", KEY, "--yes")),
+    fact_case("forget", (PLAIN, "internal"), memcli("fact", "forget", KEY, "--yes", now=ACT)),
     episode_case("first episode", (), EPISODE),
     episode_case("next episode", (memcli("episode", "add", "An earlier one.", now=NOW),), EPISODE),
 ]

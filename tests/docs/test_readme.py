@@ -29,7 +29,7 @@ def test_readme_has_a_quick_start_of_two_commands() -> None:
     commands = [block.lines for block in transcript.blocks(README.read_text("utf-8")) if block.language == "sh"]
     assert [len(lines) for lines in commands] == [1, 1], "one command line each"
     (run,), (test,) = commands
-    install, then, memcli = run.partition(" && ")
+    install, _, memcli = run.partition(" && ")
     assert install == "pip install ."
     assert memcli.startswith("memcli --store sample_memory --now ")
     assert " context " in memcli
@@ -145,7 +145,9 @@ def test_a_wrong_python_output_is_found(tmp_path: Path) -> None:
 
 
 def test_a_right_page_is_right_and_renewing_mends_a_wrong_one(tmp_path: Path) -> None:
-    wrong = "```console\n$ echo one\n$ printf 'a\\nb\\n'\na\nx\n\n$ false || echo memory-0a0b0c0d\nmemory-11111111\n```\n"
+    wrong = (
+        "```console\n$ echo one\n$ printf 'a\\nb\\n'\na\nx\n\n$ false || echo memory-0a0b0c0d\nmemory-11111111\n```\n"
+    )
     right = transcript.renewed(wrong, tmp_path / "a")
     assert right == wrong.replace("$ echo one\n", "$ echo one\none\n").replace("\nx\n", "\nb\n")
     assert transcript.faults(right, tmp_path / "b") == []

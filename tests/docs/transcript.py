@@ -214,7 +214,9 @@ def faults(text: str, folder: Path) -> list[str]:
     for step in play(text, folder):
         if not fits(step):
             shown, real = "\n".join(step.shown), "\n".join(step.real)
-            found.append(f"line {step.line}: {step.command}\n--- the page prints\n{shown}\n--- it really prints\n{real}")
+            found.append(
+                f"line {step.line}: {step.command}\n--- the page prints\n{shown}\n--- it really prints\n{real}"
+            )
     return found
 
 
