@@ -24,7 +24,8 @@ def context(
     """Print what this memory knows for a task, ready for a prompt.
 
     Nothing above the clearance (internal unless named) comes in, credentials and personal data are replaced by their
-    type, and the last line accounts for what was left out. Always exit 0 when there is a store, even with nothing to say.
+    type, and the last line accounts for what was left out. --format json prints the same as data. With nothing to say
+    it is an honest short block and exit 0.
 
     Example: memcli context "how do we deploy to production?" --budget 1500
     Example: memcli context "review the billing change" --format json --receipt receipt.json

@@ -45,16 +45,24 @@ def import_(
     return Output(data, text, notes=_notes(report), exit_code=4 if report.bad and not any(counts.values()) else 0)
 
 
-def export(ctx: Context, foreign: str, path: str = "-", *, clearance: str = "restricted") -> Output:
-    """Write the whole store as a file: jsonl, one record a line, which `import` reads back.
+def export(
+    ctx: Context, foreign: str, path: str = "-", directory: str = ".", *, clearance: str = "restricted"
+) -> Output:
+    """Write the whole store as a file (jsonl), or one procedure as a SKILL.md folder (skill).
 
-    It is a backup: it holds restricted records too, so keep it private, or leave them out with --clearance internal.
+    jsonl is a backup, one record a line, which `import` reads back. It holds restricted records too, so keep it
+    private, or leave them out with --clearance internal. skill takes the procedure's key and a folder.
 
     Example: memcli export jsonl backup.jsonl
+    Example: memcli export skill "release to production" .claude/skills
     """
     from memcli.engine import dump
 
-    labels.choice(foreign, "format", FORMATS)
+    labels.choice(foreign, "format", (*FORMATS, "skill"))
+    if foreign == "skill":
+        from memcli.cli import procedure
+
+        return procedure.export_skill(ctx, path, directory)
     store, limit = session.store(ctx), labels.sensitivity(clearance)
     if path == "-":
         lines, done = dump.to_text(store, limit)

@@ -40,6 +40,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "episode list": ("memcli.cli.episode", "list_"),
     "episode show": ("memcli.cli.episode", "show"),
     "context": ("memcli.cli.context", "context"),
+    "procedure propose": ("memcli.cli.procedure", "propose"),
+    "procedure approve": ("memcli.cli.procedure", "approve"),
+    "procedure reject": ("memcli.cli.procedure", "reject"),
+    "procedure record": ("memcli.cli.procedure", "record"),
+    "procedure best": ("memcli.cli.procedure", "best"),
+    "procedure list": ("memcli.cli.procedure", "list_"),
+    "procedure show": ("memcli.cli.procedure", "show"),
     "source list": ("memcli.cli.source", "list_"),
     "source show": ("memcli.cli.source", "show"),
     "source set": ("memcli.cli.source", "set_"),
@@ -57,6 +64,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 # The first word of two-word commands -> its line of help.
 GROUPS: dict[str, str] = {
     "fact": "What is known, by key: a new value replaces the old one and keeps its history.",
+    "procedure": "How it is done: validated ways of doing a task, rated by their use.",
     "source": "Who said it, and how far that is trusted.",
     "episode": "What happened, in order: a log by month.",
 }

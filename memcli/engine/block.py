@@ -10,7 +10,7 @@ import re
 from datetime import datetime
 
 from memcli.base import clock, text
-from memcli.model import labels, redact
+from memcli.model import labels, policy, redact
 from memcli.model.records import Episode, Fact, Procedure
 
 TYPE_CHECKING = False
@@ -76,6 +76,9 @@ class Writer:
     def procedure(self, procedure: Procedure) -> "Redacted":
         """Title, success rate, steps; said to be a starting point."""
         rate = f"{procedure.successes} of {procedure.runs} runs succeeded" if procedure.runs else "never run yet"
+        due = policy.procedure_review(procedure, self.now)
+        rate += ", on trial" if procedure.runs < policy.TRIAL_RUNS else ""
+        rate += f", needs review: {due}" if due else ""
         lines = [
             f"- {self.name(procedure.title)}: a starting point, adapt it ({rate}, moving rate {procedure.rate:.0%})"
         ]

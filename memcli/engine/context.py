@@ -282,7 +282,7 @@ def _stored_layers(query: Query) -> tuple[str, ...]:
 
 def _wanted(seen: view.View, query: Query) -> "list[Fact | Episode | Procedure]":
     facts = [f for f in seen.facts if not query.domain or f.domain == query.domain]
-    procedures = [p for p in seen.procedures if p.state in _SERVED_STATES and not p.needs_review]
+    procedures = [p for p in seen.procedures if p.state in _SERVED_STATES]
     if query.task_type:
         procedures = [p for p in procedures if p.task_type == query.task_type]
     return [*facts, *seen.episodes, *procedures]

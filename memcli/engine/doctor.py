@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from memcli.store.folder import Store
 
 PAIR_LAYERS = ("facts", "procedures", "proposed/facts", "proposed/procedures")
+_PROPOSED = "proposed/"
 ORPHAN_DAYS = 7
 _FUTURE_SLACK = timedelta(days=1)
 
@@ -163,7 +164,7 @@ def _pairs(store: "Store", layer: str, now: datetime) -> "Iterator[Finding]":
                 yield from _no_pair(store, d, layer, name)
                 continue
             yield from _pair(found, path, now)
-            if found.key in by_key:
+            if found.key in by_key and not layer.startswith(_PROPOSED):  # rival proposals of one key are in order
                 yield Finding(code="two_files", path=path)
             by_key[found.key] = name
 
@@ -201,7 +202,7 @@ def _pair(found: pair.Pair, path: str, now: datetime) -> "Iterator[Finding]":
         yield Finding(code="label_differs", path=path)
     if found.meta and found.meta["updated_at"] > now + _FUTURE_SLACK:
         yield Finding(code="future", path=path)
-    if not names.follows(found.name, found.key):
+    if not path.startswith(_PROPOSED) and not names.follows(found.name, found.key):
         yield Finding(code="irregular_name", path=path)
     elif found.sensitivity >= labels.SENSITIVE and not found.name.startswith("x--") and found.state == "ok":
         yield Finding(code="key_visible", path=path)

@@ -10,12 +10,13 @@ if TYPE_CHECKING:
     from memcli.engine.relations import Edge
 
 FORMATS = ("mermaid", "dot", "html")
-_ROUNDS = 150
+_ROUNDS = 300
+_GRAVITY = 2.5
 _WIDTH, _HEIGHT, _MARGIN = 1200.0, 800.0, 90.0
 _MAX_LABEL = 40
 _STYLE = (
     "body{margin:0;font:14px system-ui,sans-serif;background:#fff;color:#1a1a1a}"
-    "svg{width:100vw;height:100vh}line{stroke:#9aa5b1}circle{fill:#2f6f9f}.unknown{fill:#c9cfd6}"
+    "svg{display:block;width:100vw;height:100vh}line{stroke:#9aa5b1}circle{fill:#2f6f9f}.unknown{fill:#c9cfd6}"
     "text{font-size:13px}.kind{font-size:10px;fill:#5a6672}"
 )
 
@@ -103,6 +104,9 @@ def _forces(at: list[list[float]], pairs: list[tuple[int, int]], ideal: float) -
         dx, dy = at[j][0] - at[i][0], at[j][1] - at[i][1]
         pull = math.hypot(dx, dy) / ideal
         _add(move, i, j, dx * pull, dy * pull)
+    for spot, (x, y) in zip(move, at, strict=True):  # gravity keeps what is not connected on one page
+        spot[0] -= _GRAVITY * x
+        spot[1] -= _GRAVITY * y
     return move
 
 

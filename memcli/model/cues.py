@@ -118,27 +118,30 @@ ABBREVIATIONS = (
     "г.",
 )
 
-# What a summary of messages keeps, in this order of its parts, and what it drops. Stems: matched at the start of a word.
+# What a summary of messages keeps and what it drops: beginnings of words and phrases, as alternatives of a regex.
 DECIDED = (
-    "decid decision agreed agree chose chosen choos picked going with we will we'll let's use settled must rule policy "
-    "решил решен решён договорил выбрал будем используем принято постанов"
+    "decid|decision|agreed|chose|we will|we'll|let's (?:use|go)|going with|go with|settled|must|policy|from now on|"
+    "решил|решен|решён|договорил|выбрал|будем|используем|принято|отныне"
 )
 LEARNED = (
-    "found find turns out learned discover root cause because measured shows showed means therefore important note "
-    "confirmed verified works passes passed succeeded is located version "
-    "нашл оказалось выясни узнал причина потому измер показал важно подтверд работает прошл версия"
+    "found|turns out|turned out|learn|discover|root cause|because|measured|shows|showed|means that|therefore|important|"
+    "note that|confirmed|verified|is located|the fix|fixed|solved|"
+    "нашл|нашел|нашёл|оказал|выясни|узнал|причина|потому что|измерил|показал|важно|подтверд|исправил"
 )
 OPEN = (
-    "todo next remaining still need needs blocked pending open question must follow-up follow up waiting left to do "
-    "осталось нужно надо дальше следующ ждём ждем блокир открыт"
+    "todo|next|remaining|remains|still (?:need|to|open|miss)|need to|needs to|blocked|pending|follow[- ]up|waiting for|"
+    "left to do|not yet|осталось|нужно|надо|дальше|следующ|ждём|ждем|блокир|ещё не|еще не"
 )
 FAILED = (
-    "failed fails failing didn't work doesn't work did not work does not work no luck gave up dead end reverted rolled back "
-    "nope not working couldn't can't cannot "
-    "не получилось не сработало не работает не удалось безуспешно откатил"
+    "failed|fails|didn't work|doesn't work|did not (?:work|help)|didn't help|does not work|no luck|gave up|dead end|"
+    "reverted|rolled back|still broken|couldn't|tried|"
+    "не получил|не сработал|не удал|не помог|безуспешно|откатил|попробовал|пробовал"
 )
-TROUBLE = "error exception traceback crash broken bug timeout timed out ошибк исключени сломал упал таймаут"
+TROUBLE = (
+    "error|exception|traceback|crash|broken|bug|timeout|timed out|fails|failing|"
+    "ошибк|исключени|сломал|упал|таймаут|не работает"
+)
 RESOLVED = (
-    "fixed resolved solved works now passes now now passes now works is green all green succeeded after "
-    "исправил исправлен починил решено теперь работает заработал"
+    "fixed|resolved|solved|works now|now works|passes now|now passes|all green|is green|pass(?:es)? again|"
+    "исправил|исправлен|починил|заработал|теперь работает|теперь проход"
 )

@@ -484,7 +484,7 @@ def _emails(text: str) -> "Iterator[Span]":
     pattern = r"@((?:[\w-]{1,63}\.){1,8}(?:xn--[a-z0-9-]{1,59}|[^\W\d_]{2,24}))(?![\w(])"
     for m in _re(pattern).finditer(text):
         start = m.start()
-        while start > max(0, m.start() - 64) and (text[start - 1].isalnum() or text[start - 1] in "._%+'-"):
+        while start and (text[start - 1].isalnum() or text[start - 1] in "._%+'-"):
             start -= 1
         start = m.start() - len(text[start : m.start()].lstrip("._%+'-"))
         if start < m.start() and not _is_machine(text, start, m):

@@ -20,6 +20,9 @@ DENY_STEP = 0.1
 FACT_HALF_LIFE_DAYS = 180.0
 FADED_BELOW = 0.1
 PROTECTED_FROM = 0.8
+TRIAL_RUNS = 3
+RATE_LEAST = 0.6
+IDLE_DAYS = 60
 VIA_CEILING = labels.CONFIDENCE_WORDS["medium"]
 HAND_CEILING = labels.CONFIDENCE_WORDS["medium"]
 
@@ -108,6 +111,25 @@ def current(fact: "Fact", now: datetime, settings: "Settings") -> bool:
     """True while readers may see it as current: not expired, not faded, not past the store's greatest age."""
     ended = expired(fact, now) or faded(fact, now, settings["decay.fact_half_life_days"])
     return not ended and not too_old(fact, now, settings["decay.max_fact_age_days"])
+
+
+def procedure_review(procedure: "Procedure", now: datetime) -> str:
+    """Why a procedure should be looked at: idle for 60 days, or below 0.6 after three runs; "" when all is well."""
+    if procedure.needs_review:
+        return procedure.needs_review
+    if procedure.runs >= TRIAL_RUNS and procedure.successes / procedure.runs < RATE_LEAST:
+        return f"{procedure.successes} of {procedure.runs} runs succeeded"
+    seen = max(procedure.updated_at, procedure.last_used_at or procedure.updated_at)
+    idle = (now - seen).days
+    return f"idle for {idle} days" if idle >= IDLE_DAYS and procedure.state in ("trial", "approved") else ""
+
+
+def procedure_order(procedure: "Procedure", now: datetime) -> "tuple[object, ...]":
+    """Sort key, best first: past its trial, not due for review, validated by a person, by success rate, by uses."""
+    by_person = procedure.validated_by is not None and procedure.validated_by.kind in ("user", "system")
+    share = procedure.successes / procedure.runs if procedure.runs else 0.0
+    due = bool(procedure_review(procedure, now))
+    return (procedure.runs < TRIAL_RUNS, due, not by_person, -share, -procedure.runs, procedure.key)
 
 
 def cleared(label: Sensitivity, clearance: Sensitivity) -> bool:

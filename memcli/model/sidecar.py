@@ -37,7 +37,7 @@ def load(data: bytes) -> "dict[str, Any]":
 def parse(data: bytes) -> "dict[str, Any]":
     """One strict JSON object: UTF-8, no duplicate keys, no NaN or infinity, no runaway nesting. Raises Damaged."""
     try:
-        found = _DECODER.decode(data.decode("utf-8-sig"))
+        found = _DECODER.decode(data.decode().removeprefix("\ufeff"))
     except (ValueError, RecursionError):
         raise Damaged("the JSON cannot be read") from None
     if not isinstance(found, dict):

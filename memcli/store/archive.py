@@ -36,8 +36,8 @@ def line(
 def path(layer: str, place: str) -> tuple[str, ...]:
     """The components of the folder of a layer's former values; place is "archive" or "trash"."""
     if place == "trash":
-        return (".memcli", "trash", layer)
-    return ("archive",) if layer == "facts" else ("archive", layer)
+        return (".memcli", "trash", *layer.split("/"))
+    return ("archive",) if layer == "facts" else ("archive", *layer.split("/"))
 
 
 def folder(store: "Store", layer: str, place: str, *, create: bool = False) -> files.Folder:

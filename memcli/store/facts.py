@@ -214,6 +214,11 @@ def former(store: "Store", name: str, place: str = "archive") -> list[Former]:
     return found
 
 
+def of_pair(p: "Pair") -> Fact:
+    """The fact that a pair of files holds, wherever it lies."""
+    return _fact(p, None)
+
+
 def from_row(row: "dict[str, Any]") -> Fact | None:
     """The fact of an archived line, None when its sidecar is damaged."""
     try:

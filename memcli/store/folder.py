@@ -120,7 +120,7 @@ def read_settings(root: str) -> settings.Settings:
     if data is None:
         raise errors.NoStore("this folder is no memcli store", path=root)
     try:
-        return settings.read(toml.load(data.decode("utf-8-sig")))
+        return settings.read(toml.load(data.decode()))
     except UnicodeDecodeError:
         raise errors.BadData("memcli.toml is not UTF-8", path=os.path.join(root, MARKER)) from None
     except errors.BadData as e:

@@ -40,13 +40,24 @@ def get(store: "Store", key: str) -> Procedure | None:
     return None
 
 
-def put(w: "Writing", procedure: Procedure) -> None:
-    """Write a procedure as a whole."""
+def put(w: "Writing", procedure: Procedure, old: Procedure | None = None) -> None:
+    """Write a procedure over `old` (None: create); with the same id only the files that differ are replaced."""
     hidden = procedure.sensitivity >= labels.SENSITIVE
     name = procedure.name or (keys.hidden_name(procedure.key) if hidden else keys.file_name(procedure.key))
     md, side = encode(procedure)
+    new_value = old is None or old.id != procedure.id
+    same_md, same_side = (None, None) if new_value or old is None or old.file_state != "ok" else encode(old)
     with w.store.folder(LAYER, create=True) as folder:
-        pair.write(w, folder, LAYER, name, procedure.id, md=md, side=side, new_value=True)
+        pair.write(
+            w,
+            folder,
+            LAYER,
+            name,
+            procedure.id,
+            md=None if md == same_md else md,
+            side=None if side == same_side else side,
+            new_value=new_value,
+        )
 
 
 def encode(procedure: Procedure) -> tuple[bytes, bytes]:

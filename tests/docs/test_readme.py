@@ -1,7 +1,6 @@
 """README and the pages under docs/ say what the program does: their commands run, their outputs and links hold."""
 
 import re
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,29 +47,10 @@ def test_readme_takes_a_minute() -> None:
 def written_calls(text: str) -> Iterator[tuple[str, list[str]]]:
     """Every call of memcli in blocks that are not run, as (line, words after `memcli`)."""
     for block in transcript.blocks(text):
-        if block.language in (*transcript.RUN, "sh"):
+        if block.language in (*transcript.RUN, "sh", "text"):
             continue
         for line in "\n".join(block.lines).replace("\\\n", " ").split("\n"):
-            yield from ((line, words) for words in calls(line))
-
-
-def calls(line: str) -> Iterator[list[str]]:
-    """The words of each call of memcli in a line of shell, up to the next operator."""
-    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
-    lexer.whitespace_split = True
-    words: list[str] | None = None
-    try:
-        tokens = list(lexer)
-    except ValueError:
-        return
-    for token in [*tokens, ";"]:
-        if words is None:
-            words = [] if token == "memcli" or token.endswith("/bin/memcli") else None
-        elif re.fullmatch(r"[();<>|&]+", token):
-            yield words
-            words = None
-        else:
-            words.append(token)
+            yield from ((line, words) for words in transcript.calls(line))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

@@ -8,9 +8,11 @@ folder that begins with a copy of `sample_memory`. A line that is just `...` sta
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -230,3 +232,22 @@ def renewed(text: str, folder: Path) -> str:
         blank = len(step.shown) - len(trimmed(step.shown))
         lines[start : start + len(step.shown) - blank] = trimmed(step.real)
     return "\n".join(lines)
+
+
+def calls(line: str) -> Iterator[list[str]]:
+    """The words of each call of memcli in a line of shell, up to the next operator."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    words: list[str] | None = None
+    try:
+        tokens = list(lexer)
+    except ValueError:
+        return
+    for token in [*tokens, ";"]:
+        if words is None:
+            words = [] if token == "memcli" or token.endswith("/bin/memcli") else None
+        elif re.fullmatch(r"[();<>|&]+", token):
+            yield words
+            words = None
+        else:
+            words.append(token)

@@ -102,6 +102,7 @@ SECRETS = [
     (f"curl -H 'Authorization: Basic {BASIC}' x", "curl -H 'Authorization: Basic [BASIC_AUTH]' x"),
     (f"Authorization: Bearer {JWT}", "Authorization: Bearer [JWT]"),
     (f"postgres://user:{WEAK}@db.example.com:5432/app", "postgres://user:[PASSWORD]@db.example.com:5432/app"),
+    (f"mysql://user:{WEAK}@db.example.com/app", "mysql://user:[PASSWORD]@db.example.com/app"),
     ("redis://:p@ss@cache/0", "redis://:[PASSWORD]@cache/0"),
     (f"https://{made(40, HEX)}@git.example.com/x.git", "https://[TOKEN]@git.example.com/x.git"),
     (f"curl -u admin:{WEAK} https://example.com", "curl -u admin:[PASSWORD] https://example.com"),
@@ -174,6 +175,7 @@ PERSONAL = [
     ("почта@пример.рф", "[EMAIL]"),
     ("?email=ann@example.com&x", "?email=[EMAIL]&x"),
     ("x@163.com", "[EMAIL]"),
+    ("(ann-@example.com)", "([EMAIL])"),
     (f"card {CARD}", "card [CARD]"),
     (CARD.replace(" ", "-") + ", exp 12/30", "[CARD], exp 12/30"),
     (CARD.replace(" ", ""), "[CARD]"),
@@ -349,9 +351,12 @@ Password hashing uses argon2id with 19 MiB
 пароль меняется раз в 90 дней
 auth token expires at 2024-01-15T10:00:00Z
 passwords rotate on 2024-12-01
-make sure to pass v2.1rc3
+make sure to pass userId2Name along
 tests pass: 128
-id 456789012345678901
+id 456789012345678904
+id 8412345678901202
+ean 9783161484102
+at 20240115103002
 Basic dGVzdA==
 pinned: 2024
 pin: 13
@@ -531,6 +536,7 @@ HOSTILE = [
         PEM,
         "password: ",
         "password=",
+        "token=",
     ),
     *(
         'password "',

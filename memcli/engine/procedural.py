@@ -1,0 +1,206 @@
+"""Procedures: proposed from runs or by hand, validated by a second pair of eyes, rated by what came of their use.
+
+pending -> trial (approved, fewer than three uses) -> approved; or rejected. A procedure that lies idle or fails is
+flagged for review, keeps its validation, and is never deleted by the tool.
+"""
+
+import json
+from datetime import datetime
+
+from memcli.base import errors, ids
+from memcli.base.value import as_dict
+from memcli.engine import intake, remember
+from memcli.model import keys, labels, policy, records
+from memcli.model.records import Procedure, Step
+from memcli.store import procedures
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from memcli.model.labels import Sensitivity
+    from memcli.store.folder import Store, Writing
+
+RATE_STEP = 0.1
+BEST = 5
+
+
+def propose(
+    store: "Store",
+    key: str,
+    steps: tuple[Step, ...],
+    *,
+    now: datetime,
+    text: str = "",
+    title: str = "",
+    task_type: str = "",
+    trigger: str = "",
+    tags: tuple[str, ...] = (),
+    source: str | None = None,
+    confidence: "str | float | None" = None,
+    sensitivity: "str | Sensitivity | None" = None,
+    importance: "str | float | None" = None,
+    default_kind: str = "unknown",
+) -> Procedure:
+    """Keep a new procedure as pending. Raises UsageError without steps, Exists, SecretFound, Locked."""
+    key = keys.normal(key)
+    if not any(s.action.strip() for s in steps):
+        raise errors.UsageError("a procedure needs steps", hint='--step "NAME: what to do", once a step')
+    settings = store.settings
+    parts = {"text": intake.clean(text), "title": title or key, "task_type": task_type, "trigger": trigger}
+    taken = intake.take(settings, {"key": key, **parts, **_step_texts(steps)}, fixed=("key",))
+    label = labels.sensitivity(settings["defaults.sensitivity"] if sensitivity is None else sensitivity)
+    made = Procedure(
+        id=ids.new(now),
+        key=key,
+        source=records.source(source) if source else remember.default_source(default_kind),
+        confidence=labels.confidence(settings["defaults.confidence"] if confidence is None else confidence),
+        importance=records.DEFAULT_IMPORTANCE if importance is None else labels.unit(importance, "importance"),
+        created_at=now,
+        updated_at=now,
+        sensitivity=max(label, taken.least),
+        tags=tags,
+        steps=_with_texts(steps, taken.texts),
+        text=taken.texts["text"],
+        title=taken.texts["title"],
+        task_type=taken.texts["task_type"],
+        trigger=taken.texts["trigger"],
+    )
+    with store.writing() as w:
+        if procedures.get(store, key) is not None:
+            raise errors.Exists("a procedure of this key exists", hint="memcli procedure show KEY")
+        procedures.put(w, made)
+    return made
+
+
+def approve(
+    store: "Store", key: str, *, now: datetime, by: str | None = None, default_kind: str = "unknown"
+) -> Procedure:
+    """Validate a procedure. It is on trial until it has been used three times.
+
+    Raises Refused when an agent approves what it proposed itself, NotFound, BadData.
+    """
+    who = records.source(by) if by else remember.default_source(default_kind)
+    with store.writing() as w:
+        found = _usable(store, key)
+        if who.kind != "user" and who.id == found.source.id:
+            raise errors.Refused(
+                "the agent that proposed a procedure cannot approve it", hint="--by user:NAME, or another agent"
+            )
+        if who.kind in (*labels.UNTRUSTED_KINDS, "unknown"):
+            raise errors.Refused("an unknown or untrusted source cannot approve", hint="--by user:NAME")
+        state = "approved" if found.runs >= policy.TRIAL_RUNS else "trial"
+        return _put(w, found, found.replace(state=state, validated_by=who, needs_review="", updated_at=now))
+
+
+def reject(
+    store: "Store", key: str, *, now: datetime, by: str | None = None, default_kind: str = "unknown"
+) -> Procedure:
+    """Set a procedure aside: kept, never served. Raises NotFound, BadData."""
+    who = records.source(by) if by else remember.default_source(default_kind)
+    with store.writing() as w:
+        found = _usable(store, key)
+        return _put(w, found, found.replace(state="rejected", validated_by=who, updated_at=now))
+
+
+def record(store: "Store", key: str, *, success: bool, now: datetime, duration_ms: int | None = None) -> Procedure:
+    """Say how one use went: counts, the moving rate (10 % of the distance) and the mean duration change.
+
+    Raises NotFound, Refused for a procedure that is not validated, UsageError for a negative duration.
+    """
+    if duration_ms is not None and duration_ms < 0:
+        raise errors.UsageError("a duration cannot be negative")
+    with store.writing() as w:
+        found = _usable(store, key)
+        if found.state not in ("trial", "approved"):
+            raise errors.Refused(f"this procedure is {found.state}: not for use", hint="memcli procedure approve KEY")
+        return _put(w, found, _used(found, success, now, duration_ms))
+
+
+def best(found: "Iterable[Procedure]", task_type: str, now: datetime, n: int = BEST) -> list[Procedure]:
+    """Procedures to use for a kind of task: past their trial first, then validated by a person, then by success."""
+    fit = [p for p in found if p.state in ("trial", "approved") and p.task_type == task_type]
+    return sorted(fit, key=lambda p: policy.procedure_order(p, now))[:n]
+
+
+def parse_step(words: str) -> Step:
+    """`NAME: what to do` as a step; a leading `?` makes it optional."""
+    optional = words.startswith("?")
+    name, colon, action = words.lstrip("?").strip().partition(": ")
+    return Step(name=name if colon else "", action=(action if colon else name).strip(), optional=optional)
+
+
+def skill(found: Procedure) -> tuple[str, str]:
+    """An approved procedure as (folder name, text of SKILL.md), after the Agent Skills specification of August 2026.
+
+    Raises Refused for one that is not approved or is above internal.
+    """
+    if found.state not in ("trial", "approved"):
+        raise errors.Refused(f"this procedure is {found.state}: only validated ones are exported")
+    if found.sensitivity > labels.INTERNAL:
+        raise errors.Withheld("this procedure is withheld: its label is above internal", hint=None)
+    name = _skill_name(found.key)
+    about = " ".join(f"{found.title}. {found.text}".split())[:1024]
+    rows = [f"{i}. {_skill_step(s)}" for i, s in enumerate(found.steps, 1)]
+    rate = f"{found.successes} of {found.runs} runs succeeded" if found.runs else "never run yet"
+    metadata = {"source": str(found.source), "id": found.id, "runs": str(found.runs), "successes": str(found.successes)}
+    lines = ["---", f"name: {name}", f"description: {json.dumps(about, ensure_ascii=False)}", "metadata:"]
+    lines += [f"  {k}: {json.dumps(v, ensure_ascii=False)}" for k, v in metadata.items()]
+    lines += ["---", "", f"# {found.title}", "", found.text, "", f"A starting point, adapt it ({rate}).", "", *rows, ""]
+    return name, "\n".join(lines)
+
+
+def _skill_step(step: Step) -> str:
+    expect = f" Expect: {step.expected}" if step.expected else ""
+    return f"{step.action}{' (optional)' if step.optional else ''}{expect}"
+
+
+def _skill_name(key: str) -> str:
+    """1 to 64 of a-z, 0-9 and single hyphens."""
+    slug = keys.file_name(key).replace("--", "-")
+    return slug[:64].strip("-")
+
+
+def _used(found: Procedure, success: bool, now: datetime, duration_ms: int | None) -> Procedure:
+    runs = found.runs + 1
+    mean = found.mean_duration_ms
+    if duration_ms is not None:
+        mean = round(mean + (duration_ms - mean) / runs) if mean else duration_ms
+    return found.replace(
+        runs=runs,
+        successes=found.successes + success,
+        rate=round(found.rate + RATE_STEP * (float(success) - found.rate), 6),
+        mean_duration_ms=mean,
+        last_used_at=now,
+        state="approved" if runs >= policy.TRIAL_RUNS else found.state,
+    )
+
+
+def _usable(store: "Store", key: str) -> Procedure:
+    found = procedures.get(store, keys.normal(key))
+    if found is None:
+        raise errors.NotFound("no procedure of this key", hint="memcli procedure list")
+    if found.file_state == "damaged":
+        raise errors.BadData("the procedure is damaged", path=f"procedures/{found.name}.md")
+    return found
+
+
+def _put(w: "Writing", old: Procedure, new: Procedure) -> Procedure:
+    if as_dict(old) != as_dict(new):
+        procedures.put(w, new, old)
+    return new
+
+
+def _step_texts(steps: tuple[Step, ...]) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for i, s in enumerate(steps):
+        texts |= {f"step {i + 1}": intake.clean(s.action), f"step {i + 1} expects": intake.clean(s.expected)}
+        texts[f"step {i + 1} is called"] = intake.clean(s.name)
+    return texts
+
+
+def _with_texts(steps: tuple[Step, ...], texts: dict[str, str]) -> tuple[Step, ...]:
+    return tuple(
+        s.replace(action=texts[f"step {i}"], expected=texts[f"step {i} expects"], name=texts[f"step {i} is called"])
+        for i, s in enumerate(steps, 1)
+    )

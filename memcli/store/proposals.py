@@ -1,0 +1,94 @@
+"""Proposed facts on disk: seen, not yet promoted. Pairs of the same shape as facts, in `proposed/facts/`.
+
+The identity of a proposal is its key *and* what it says, both normalised, so that rival values of one key stand side by
+side and each gathers its own witnesses: `run` wrote it, every run in `confirmations` has observed it again. The file name
+follows from that identity, so two clones that learn the same thing write the same file.
+"""
+
+import re
+from datetime import datetime
+
+from memcli.base import errors, sha256
+from memcli.model import keys, labels, policy, words
+from memcli.model.records import Fact, Opinion
+from memcli.store import archive, facts, pair
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memcli.store.folder import Store, Writing
+
+LAYER = "proposed/facts"
+_PARTS = ("proposed", "facts")
+
+
+def same(key: str, text: str) -> tuple[str, str]:
+    """Key and text with their wording normalised: case, white space, quotes and the final stop do not count."""
+    return _wording(key), _wording(text)
+
+
+def find(store: "Store", key: str, text: str) -> Fact | None:
+    """The proposal that this key holds this, whatever its label; None when nobody made it."""
+    wanted = same(key, text)
+    with store.folder(*_PARTS) as folder:
+        for hidden in (False, True):
+            found = pair.read(folder, _name(*wanted, hidden=hidden))
+            if found is not None and same(found.key, found.text) == wanted:
+                return facts.of_pair(found)
+    return None
+
+
+def every(store: "Store") -> "Iterator[Fact]":
+    """All proposals by file name, whatever their label."""
+    with store.folder(*_PARTS) as folder:
+        for name in pair.stems(folder.names()):
+            found = pair.read(folder, name)
+            if found is not None:
+                yield facts.of_pair(found)
+
+
+def put(w: "Writing", fact: Fact, old: Fact | None = None) -> Fact:
+    """Write a proposal (old: as it is stored now) and return it as stored."""
+    hidden = fact.sensitivity >= labels.SENSITIVE
+    name = fact.name or _name(*same(fact.key, fact.text), hidden=hidden)
+    md, side = facts.encode(fact)
+    same_md, same_side = facts.encode(old) if old is not None and old.id == fact.id else (None, None)
+    with w.store.folder(*_PARTS, create=True) as folder:
+        pair.write(
+            w,
+            folder,
+            LAYER,
+            name,
+            fact.id,
+            md=None if md == same_md else md,
+            side=None if side == same_side else side,
+            new_value=same_md is None,
+        )
+        stored = pair.read(folder, name)
+    if stored is None:
+        raise errors.SystemFailure("the proposal was written but cannot be read back", path=name)
+    return facts.of_pair(stored)
+
+
+def remove(w: "Writing", gone: list[tuple[Fact, str]], at: datetime) -> None:
+    """Take proposals out, each with its reason, after their values lie, synced, in the trash."""
+    for fact, reason in gone:
+        archive.append(w.store, LAYER, fact.name, facts.archived_line(fact, reason, at), "trash")
+    with w.store.folder(*_PARTS) as folder:
+        pair.drop(w, folder, LAYER, [fact.name for fact, _ in gone])
+
+
+def observations(fact: Fact) -> int:
+    """By how many independent runs it was observed, the one that wrote it included."""
+    first = Opinion(source=str(fact.source), run=fact.run, at=fact.created_at)
+    return policy.independent((first, *fact.confirmations))
+
+
+def _name(key: str, text: str, *, hidden: bool) -> str:
+    digest = sha256.hexadecimal(f"{key}\n{text}".encode())[:12]
+    return f"{keys.hidden_name(key) if hidden else keys.file_name(key)}--{digest}"
+
+
+def _wording(text: str) -> str:
+    return " ".join(re.sub(r"[\"'«»“”„`]", "", words.fold(text)).split()).rstrip(".!;, ") or text
