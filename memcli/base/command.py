@@ -27,14 +27,14 @@ class Done(Value):
     out: str
 
 
-def run(words: "Sequence[str]", *, timeout_seconds: float = TIMEOUT_SECONDS) -> Done:
-    """Run a program to its end with no input. A missing program is exit code 127, as in a shell.
+def run(words: "Sequence[str]", *, folder: str | None = None, timeout_seconds: float = TIMEOUT_SECONDS) -> Done:
+    """Run a program to its end with no input, in a folder. A missing program is exit code 127, as in a shell.
 
     Raises SystemFailure when it takes too long or cannot be started.
     """
     try:
         done = subprocess.run(
-            list(words), stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_seconds, check=False
+            list(words), stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_seconds, check=False, cwd=folder
         )
     except FileNotFoundError:
         return Done(code=127, out="")

@@ -42,7 +42,7 @@ def context(
         task_type=task_type or "",
         domain=domain or "",
         layers=layer or labels.LAYERS,
-        session=session_ or "",
+        session=session.session_named(session_),
         untrusted=untrusted,
         request=None if request is None else engine.read_request(session.file_or_stdin(request)),
     )

@@ -24,6 +24,19 @@ def now(ctx: "Context") -> "datetime":
     return clock.now(ctx.now or os.environ.get("MEMCLI_NOW") or None)
 
 
+def session_named(named: str | None) -> str:
+    """--session, else MEMCLI_SESSION, as it is; "" for none."""
+    return named if named is not None else os.environ.get("MEMCLI_SESSION", "")
+
+
+def session_id(named: str | None) -> str:
+    """As `session_named`. Raises UsageError when neither names a session."""
+    found = session_named(named)
+    if not found.strip():
+        raise errors.UsageError("no session is named", hint="--session S, or MEMCLI_SESSION")
+    return found
+
+
 def writer_kind() -> str:
     """The kind of source of a write that names none: a person at a terminal, else unknown."""
     return "user" if os.isatty(0) else "unknown"

@@ -39,6 +39,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "episode add": ("memcli.cli.episode", "add"),
     "episode list": ("memcli.cli.episode", "list_"),
     "episode show": ("memcli.cli.episode", "show"),
+    "work set": ("memcli.cli.work", "set_"),
+    "work add": ("memcli.cli.work", "add"),
+    "work get": ("memcli.cli.work", "get"),
+    "work list": ("memcli.cli.work", "list_"),
+    "work clear": ("memcli.cli.work", "clear"),
     "context": ("memcli.cli.context", "context"),
     "procedure propose": ("memcli.cli.procedure", "propose"),
     "procedure approve": ("memcli.cli.procedure", "approve"),
@@ -55,6 +60,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "forget": ("memcli.cli.record", "forget"),
     "restore": ("memcli.cli.record", "restore"),
     "graph": ("memcli.cli.relation", "graph"),
+    "verify": ("memcli.cli.verify", "verify"),
     "sweep": ("memcli.cli.sweep", "sweep"),
     "scrub": ("memcli.cli.scrub", "scrub"),
     "import": ("memcli.cli.exchange", "import_"),
@@ -67,6 +73,7 @@ GROUPS: dict[str, str] = {
     "procedure": "How it is done: validated ways of doing a task, rated by their use.",
     "source": "Who said it, and how far that is trusted.",
     "episode": "What happened, in order: a log by month.",
+    "work": "What a session holds in mind: short-lived, never in git.",
 }
 
 

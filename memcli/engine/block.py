@@ -37,12 +37,13 @@ _DANGER = re.compile(r"[<>@]|`{3,}")
 
 
 class Writer:
-    """Turns records into lines and counts what it had to take out. now: for ages."""
+    """Turns records into lines and counts what it had to take out. now: for ages; stale: failed checks by id."""
 
-    __slots__ = ("hidden", "masked", "now")
+    __slots__ = ("hidden", "masked", "now", "stale")
 
-    def __init__(self, now: datetime) -> None:
+    def __init__(self, now: datetime, stale: dict[str, datetime] | None = None) -> None:
         self.now = now
+        self.stale = stale or {}
         self.hidden = 0
         self.masked = 0
 
@@ -58,6 +59,10 @@ class Writer:
     def fact(self, fact: Fact, confidence: float) -> "Redacted":
         """`- key: "text" [high; user:anna; 12 days; id]`"""
         hedge = "" if fact.state == "ok" else "edited by hand; "
+        if fact.id in self.stale:
+            hedge += f"STALE, its check failed {self.stale[fact.id]:%Y-%m-%d}; "
+        if fact.needs_review:
+            hedge += "doubted, waits for review; "
         tail = self._tail(confidence, fact, hedge)
         return self._done(f"- {self.name(fact.key)}: {self.quote(fact.text)} {tail}")
 
@@ -94,6 +99,11 @@ class Writer:
     def turn(self, role: str, content: str) -> "Redacted":
         """One line of the request: who and what."""
         return self._done(f"- {self.name(role)}: {self.quote(content)}")
+
+    def working(self, name: str, words: str, source: str, since: datetime, made: str) -> "Redacted":
+        """`- name: "text" [user:anna; 5 minutes; id]` of a session's working memory."""
+        tail = f"[{self._origin(source)}; {clock.age(since, self.now)}; {made}]"
+        return self._done(f"- {self.name(name)}: {self.quote(words)} {tail}")
 
     def name(self, words: str) -> str:
         """A key or title: bare when nothing in it can be misread, else quoted."""

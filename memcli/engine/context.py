@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from memcli.engine.desk import Desk
     from memcli.engine.rank import Scored
     from memcli.model.labels import Sensitivity
     from memcli.model.redact import Redacted
@@ -58,11 +59,12 @@ class Query(Value):
 
 @value
 class Block(Value):
-    """A context block: its text (redacted), the receipt, and the records that are in it."""
+    """A context block: its text (redacted), the receipt, and the records and the working memory that are in it."""
 
     text: "Redacted"
     receipt: "dict[str, Any]"
     shown: "tuple[Scored, ...]"
+    working: "tuple[dict[str, Any], ...]" = ()
 
 
 def budget(words: str) -> Budget:
@@ -90,11 +92,12 @@ def build(
     clearance = labels.sensitivity(settings["context.clearance"]) if clearance is None else clearance
     limit = limit or Budget(amount=settings["context.budget_tokens"])
     seen = view.survey(store, now, clearance, _stored_layers(query))
-    writer = block.Writer(now)
+    writer = block.Writer(now, _stale(store, seen))
     choice = _Choice(query, settings, limit, writer)
     for scored in rank.score(_wanted(seen, query), _task(query), now, settings["decay.fact_half_life_days"]):
         choice.consider(scored)
     choice.ask(query.request)
+    choice.hold(store, now, clearance)
     return choice.block(seen, now, clearance)
 
 
@@ -108,6 +111,7 @@ class _Choice:
         self.lines: dict[str, list[Redacted]] = {}
         self.turns: list[Redacted] = []
         self.cut_turns = 0
+        self.desk: Desk | None = None
         self.left = {n: settings[f"context.max_{n}"] for n in ("episodes", "procedures", "important")}
 
     def consider(self, scored: "Scored") -> None:
@@ -145,14 +149,24 @@ class _Choice:
         if request.get("input"):
             self.turns.append(self.writer.turn("user, now", request["input"]))
 
+    def hold(self, store: "Store", now: datetime, clearance: "Sensitivity") -> None:
+        """The working memory of the session that the query or its request names."""
+        session = self.query.session or (self.query.request or {}).get("session", "")
+        if session and "working" in self.query.layers:
+            from memcli.engine import desk
+
+            self.desk = desk.Desk(store, session, now, clearance, self.writer, untrusted=self.query.untrusted)
+
     def block(self, seen: view.View, now: datetime, clearance: "Sensitivity") -> Block:
         """Give out the space, best first, and write it all down."""
-        frame = self._text(self._account(seen, shown=len(self.fates), spare=True), note=True)
+        frame = self._text(self._account(seen, shown=len(self.fates) + self._held(), spare=True), note=True)
         room = self.limit.room - self.limit.size(frame)
         if room < 0:
             least = self.limit.shown(self.limit.size(frame))
             raise errors.UsageError("the budget cannot hold even the frame", hint=f"at least {least} {self.limit.unit}")
         room = self._give_request(room)
+        if self.desk is not None:
+            room, self.lines["working"] = self.desk.place(room, self.limit.size, self._title("working"))
         shown = []
         for i, (scored, fate) in enumerate(self.fates):
             if fate != "wanted":
@@ -167,8 +181,11 @@ class _Choice:
             self.fates[i] = (scored, "shown")
             self.lines.setdefault(layer, []).append(line)
             shown.append(scored)
-        final = self._text(self._account(seen, len(shown)), note=not any(map(self._relevant, shown)))
-        return Block(text=final, receipt=self._receipt(seen, now, clearance, final), shown=tuple(shown))
+        final = self._text(
+            self._account(seen, len(shown) + self._held("shown")), note=not any(map(self._relevant, shown))
+        )
+        held = tuple(self.desk.shown()) if self.desk is not None else ()
+        return Block(text=final, receipt=self._receipt(seen, now, clearance, final), shown=tuple(shown), working=held)
 
     def _give_request(self, room: int) -> int:
         kept: list[Redacted] = []
@@ -182,6 +199,9 @@ class _Choice:
         self.lines["request"] = kept
         return room
 
+    def _held(self, fate: str = "") -> int:
+        return self.desk.count(fate) if self.desk is not None else 0
+
     def _title(self, layer: str) -> int:
         return self.limit.size(f"\n## {block.SECTIONS[layer]}\n")
 
@@ -189,27 +209,28 @@ class _Choice:
         return block.assemble(self.nonce, self._note() if note else "", self.lines, account)
 
     def _note(self) -> str:
-        if not self.fates:
+        if not self.fates and not self._held():
             return "Nothing is stored here that this reader may see."
         return "No stored note answers this task; what follows, if anything, is only what matters always."
 
     def _account(self, seen: view.View, shown: int, *, spare: bool = False) -> str:
         """The last line. spare: every number at its widest, so that the frame is never under-estimated."""
-        total = len(self.fates)
+        total = len(self.fates) + self._held()
+        desk = self.desk
         wide = 10 ** len(str(max(total, 99999))) if spare else None
         fates = [f for _, f in self.fates]
         counts = {
-            "left out for space": fates.count("space") + self.cut_turns,
-            "withheld": seen.withheld,
+            "left out for space": fates.count("space") + self.cut_turns + self._held("space"),
+            "withheld": seen.withheld + (desk.withheld if desk else 0),
             "expired": len(seen.expired) + len(seen.faded),
             "superseded": _superseded(seen),
         }
         rest = {
             "not relevant": fates.count("irrelevant"),
             "over the limit": fates.count("limit"),
-            "untrusted": fates.count("untrusted"),
+            "untrusted": fates.count("untrusted") + self._held("untrusted"),
             "blocked": len(seen.blocked),
-            "damaged": fates.count("damaged"),
+            "damaged": fates.count("damaged") + (desk.damaged if desk else 0),
             "masked": self.writer.masked,
             "hidden characters removed": self.writer.hidden,
         }
@@ -223,6 +244,7 @@ class _Choice:
         rows = [_candidate(scored, fate) for scored, fate in self.fates]
         for fate, items in (("expired", seen.expired), ("faded", seen.faded), ("blocked", seen.blocked)):
             rows += [_row(item, fate) for item in items]
+        rows += self.desk.receipt() if self.desk is not None else []
         return {
             "format": 1,
             "nonce": self.nonce,
@@ -235,8 +257,16 @@ class _Choice:
                 "used": self.limit.shown(self.limit.size(final)),
             },
             "candidates": rows,
-            "withheld": seen.withheld,
+            "withheld": seen.withheld + (self.desk.withheld if self.desk is not None else 0),
         }
+
+
+def _stale(store: "Store", seen: view.View) -> dict[str, datetime]:
+    if not any(f.check for f in seen.facts):
+        return {}
+    from memcli.engine import verify
+
+    return verify.stale(store)
 
 
 def read_request(words: str) -> "dict[str, Any]":
@@ -343,6 +373,7 @@ def as_json(made: Block) -> "dict[str, Any]":
     return {
         **{k: made.receipt[k] for k in ("nonce", "at", "task", "clearance", "budget")},
         **rows,
+        "working": list(made.working),
         "account": account,
         "text": made.text,
     }

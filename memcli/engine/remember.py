@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         run: str | None
         agent: str | None
         modality: str | None
+        check: str | None
         if_match: str | None
         create: bool
         allow_secret: bool
@@ -97,6 +98,7 @@ def set_fact(
     run: str | None = None,
     agent: str | None = None,
     modality: str | None = None,
+    check: str | None = None,
     if_match: str | None = None,
     create: bool = False,
     allow_secret: bool = False,
@@ -123,6 +125,7 @@ def set_fact(
         "run": run,
         "agent": agent,
         "modality": modality,
+        "check": None if check is None else _check(check),
         "source": None if source is None else records.source(source),
     }
     given = {k: v for k, v in named.items() if v is not None}
@@ -289,7 +292,7 @@ def _scan(
     store: "Store", key: str, text: str | None, given: "dict[str, Any]", allow_secret: bool, allow_pii: bool
 ) -> intake.Taken:
     texts = {"key": key, "value": intake.clean(text or "")}
-    for name in ("domain", "run", "agent", "modality"):
+    for name in ("domain", "run", "agent", "modality", "check"):
         if name in given:
             texts[name] = intake.clean(str(given[name]), name)
     source = given.get("source")
@@ -357,6 +360,15 @@ def _changed(store: "Store", old: Fact, text: str | None, given: "dict[str, Any]
         "check": "",
     }
     return old.replace(**fresh | given)
+
+
+def _check(text: str) -> str:
+    """A check as it is stored; an empty one takes it away. Raises UsageError."""
+    from memcli.engine import verify
+
+    if text:
+        verify.parse(text)
+    return text
 
 
 def _ttl(minutes: int) -> int:

@@ -219,7 +219,7 @@ def think(store: "Store", session: str, now: datetime) -> tuple[int, tuple[str, 
     old = _old(store.settings, items)
     if not old:
         return 0, ()
-    open_, close = compress.by_clearance(old)
+    open_, _ = compress.by_clearance(old)
     answer = compress.ask(store, open_, most_chars=most) if open_ else None
     later = items[items.index(old[-1]) + 1 :]
     made = list(compress.summaries(old, later, now=now, most_chars=most))

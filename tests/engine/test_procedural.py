@@ -11,7 +11,10 @@ from memcli.model.records import Step
 from memcli.store import procedures
 
 NOW = datetime(2026, 11, 15, 9, tzinfo=timezone.utc)
-STEPS = (Step(name="Freeze", action="announce it"), Step(name="Ship", action="make ship", parameters={"branch": "main"}))
+STEPS = (
+    Step(name="Freeze", action="announce it"),
+    Step(name="Ship", action="make ship", parameters={"branch": "main"}),
+)
 
 
 @pytest.fixture
@@ -21,7 +24,9 @@ def m(tmp_path):
 
 @pytest.fixture
 def release(m):
-    procedural.propose(m.store, "release", STEPS, now=NOW, task_type="release", source="agent:planner", text="How we do it")
+    procedural.propose(
+        m.store, "release", STEPS, now=NOW, task_type="release", source="agent:planner", text="How we do it"
+    )
     return m
 
 

@@ -154,7 +154,7 @@ NEGATIVES = [
     "https://example.com: down",
     "memcli/engine/rank.py: 95 lines",
     "name: Anna",
-    'def f(x): return x',
+    "def f(x): return x",
     '"deploy target": "Fly.io"',
     "> The deploy target is Heroku",
     "# Deploy: how it works",
