@@ -13,9 +13,13 @@ import pytest
 import support
 from support import CHECKOUT, NOW, Box, Ran
 
+from memcli.base import files
+
 pytest_plugins = ["pytester"]
 
-hypothesis.settings.register_profile("normal", deadline=None)
+# A store as a fixture serves all examples of a property: more keys in it do no harm.
+_SHARED = [hypothesis.HealthCheck.function_scoped_fixture, hypothesis.HealthCheck.too_slow]
+hypothesis.settings.register_profile("normal", deadline=None, suppress_health_check=_SHARED)
 hypothesis.settings.load_profile("normal")
 
 
@@ -191,7 +195,14 @@ def spawn() -> Callable[..., Ran]:
 
 
 @pytest.fixture
-def box(tmp_path: Path) -> Box:
+def _quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is durable is proved in tests/crash; here a sync would only cost four fifths of the time."""
+    monkeypatch.setattr(files, "fsync", lambda descriptor: None)
+    monkeypatch.setattr(files.Folder, "sync_everything", lambda self: None)
+
+
+@pytest.fixture
+def box(tmp_path: Path, _quick_disk: None) -> Box:
     """A fresh store."""
     made = Box(tmp_path / "store")
     made.ok("init")
@@ -208,7 +219,7 @@ def _sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def sample(_sample: Path, tmp_path: Path) -> Box:
+def sample(_sample: Path, tmp_path: Path, _quick_disk: None) -> Box:
     """A copy of the sample store: a team's memory at 2026-11-15."""
     shutil.copytree(_sample, tmp_path / "sample")
     return Box(tmp_path / "sample")

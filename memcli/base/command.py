@@ -32,17 +32,25 @@ def run(words: "Sequence[str]", *, folder: str | None = None, timeout_seconds: f
 
     Raises SystemFailure when it takes too long or cannot be started.
     """
+    code, out = fetch(words, folder=folder, timeout_seconds=timeout_seconds)
+    return Done(code=code, out=out.decode("utf-8", "replace"))
+
+
+def fetch(
+    words: "Sequence[str]", *, folder: str | None = None, timeout_seconds: float = TIMEOUT_SECONDS
+) -> tuple[int, bytes]:
+    """As `run`, but the exit code and stdout as bytes, however long."""
     try:
         done = subprocess.run(
             list(words), stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_seconds, check=False, cwd=folder
         )
     except FileNotFoundError:
-        return Done(code=127, out="")
+        return 127, b""
     except subprocess.TimeoutExpired:
         raise errors.SystemFailure(f"{words[0]} did not end within {timeout_seconds:g} seconds") from None
     except OSError as e:
         raise errors.SystemFailure(f"cannot run {words[0]}: {e.strerror}") from e
-    return Done(code=done.returncode, out=done.stdout.decode("utf-8", "replace"))
+    return done.returncode, done.stdout
 
 
 def ask(words: "Sequence[str]", text: str, *, timeout_seconds: float = TIMEOUT_SECONDS, most: int = MOST_BYTES) -> Done:

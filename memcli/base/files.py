@@ -31,6 +31,14 @@ class NotAFile(errors.BadData):
     code = "not_a_file"
 
 
+class Unreadable(NotAFile):
+    """A file that this user may not read: for readers of a whole store one more bad file, by itself the system's no."""
+
+    exit_code = errors.SystemFailure.exit_code
+    code = errors.SystemFailure.code
+    hint = "check who owns it"
+
+
 def fail(what: str, path: str, error: OSError) -> "NoReturn":
     """Raise the SystemFailure that says what could not be done to which file and why."""
     raise errors.SystemFailure(f"cannot {what}: {error.strerror or type(error).__name__}", path=path) from error
@@ -99,20 +107,11 @@ class Folder:
 
     def read_dated(self, name: str, limit: int | None = MAX_FILE_BYTES) -> tuple[bytes, float] | None:
         """As `read`, with the time of the last change in seconds since 1970."""
-        if self._fd is None:
+        fd = self._open(name)
+        if fd is None:
             return None
         try:
-            fd = os.open(name, _READ, dir_fd=self._fd)
-        except FileNotFoundError:
-            return None
-        except OSError as e:
-            if e.errno in (errno.ELOOP, errno.ENXIO):
-                raise NotAFile("not a plain file", path=self.where(name)) from None
-            fail("read", self.where(name), e)
-        try:
-            info = os.fstat(fd)
-            if not stat.S_ISREG(info.st_mode) or (limit is not None and info.st_size > limit):
-                raise NotAFile("not a plain file of at most 1 MiB", path=self.where(name))
+            info = _plain(fd, self.where(name), limit)
             return _read_all(fd, info.st_size), info.st_mtime
         except OSError as e:
             fail("read", self.where(name), e)
@@ -120,20 +119,31 @@ class Folder:
             os.close(fd)
 
     def tail(self, name: str, count: int) -> tuple[bytes, int]:
-        """The last `count` bytes of a file and its size; (b"", 0) when there is none."""
-        if self._fd is None:
+        """The last `count` bytes of a file and its size; (b"", 0) when there is none. Raises as `read`."""
+        fd = self._open(name)
+        if fd is None:
             return b"", 0
         try:
-            fd = os.open(name, _READ, dir_fd=self._fd)
-        except FileNotFoundError:
-            return b"", 0
+            info = _plain(fd, self.where(name))
+            return os.pread(fd, count, max(0, info.st_size - count)), info.st_size
         except OSError as e:
             fail("read", self.where(name), e)
-        try:
-            size = os.fstat(fd).st_size
-            return os.pread(fd, count, max(0, size - count)), size
         finally:
             os.close(fd)
+
+    def _open(self, name: str) -> int | None:
+        if self._fd is None:
+            return None
+        try:
+            return os.open(name, _READ, dir_fd=self._fd)
+        except FileNotFoundError:
+            return None
+        except OSError as e:
+            if e.errno in (errno.ELOOP, errno.ENXIO):
+                raise NotAFile("not a plain file", path=self.where(name)) from None
+            if e.errno in (errno.EACCES, errno.EPERM):
+                raise Unreadable(f"cannot read: {e.strerror}", path=self.where(name)) from None
+            fail("read", self.where(name), e)
 
     def create(self, name: str, data: bytes, *, durable: bool = True) -> None:
         """Write a new file and (durable) fsync it; the folder is not synced. Removes its own leavings on failure."""
@@ -154,14 +164,21 @@ class Folder:
     def append(self, name: str, data: bytes, *, durable: bool = True) -> None:
         """Add bytes to a file with one write and (durable) fsync it, and the folder when the file is new.
 
-        On a short or failed write the file is cut back to what it was.
+        On a short or failed write the file is cut back to what it was. A file with a second name (a backup of hard
+        links, or worse) is written anew, so that the other name keeps what it had. Raises NotAFile, SystemFailure.
         """
         try:
             fd = os.open(name, _APPEND, 0o600, dir_fd=self._fd)
         except OSError as e:
+            if e.errno in (errno.ELOOP, errno.EISDIR):
+                raise NotAFile("not a plain file", path=self.where(name)) from None
             fail("append to", self.where(name), e)
         try:
-            before = os.fstat(fd).st_size
+            info = _plain(fd, self.where(name))
+            before = info.st_size
+            if info.st_nlink > 1:
+                self.replace(name, (self.read(name, limit=None) or b"") + data, durable=durable)
+                return
             try:
                 if os.write(fd, data) != len(data):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -266,12 +283,50 @@ class Folder:
 
 
 def write_named(path: str, data: bytes) -> None:
-    """Write a file that a person named, whole or not at all, readable by its owner alone. Raises SystemFailure."""
-    where, name = os.path.split(os.path.abspath(path))
+    """Write a file that a person named, whole or not at all, readable by its owner alone.
+
+    A link is followed, and a device or pipe (`/dev/stderr`) is written into. Raises UsageError, NotFound, SystemFailure.
+    """
+    if not path:
+        raise errors.UsageError("the path of the file is empty")
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        mode = stat.S_IFREG
+    except OSError as e:
+        fail("write", path, e)
+    if stat.S_ISDIR(mode):
+        raise errors.UsageError("this is a folder; name a file in it", path=path)
+    if not stat.S_ISREG(mode):
+        _pour(path, data)
+        return
+    where, name = os.path.split(os.path.realpath(path))
     with Folder(where) as d:
         if d.missing or not name:
             raise errors.NotFound("no such folder", path=where)
         d.replace(name, data)
+
+
+def _pour(path: str, data: bytes) -> None:
+    """Write into what is no plain file. Raises SystemFailure."""
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            _write_all(fd, data)
+        finally:
+            os.close(fd)
+    except OSError as e:
+        fail("write", path, e)
+
+
+def _plain(fd: int, path: str, limit: int | None = None) -> os.stat_result:
+    """What fstat says of an open plain file; raises NotAFile for any other, and for one above `limit` bytes."""
+    info = os.fstat(fd)
+    if not stat.S_ISREG(info.st_mode):
+        raise NotAFile("not a plain file", path=path)
+    if limit is not None and info.st_size > limit:
+        raise NotAFile(f"larger than {limit >> 20} MiB", path=path)
+    return info
 
 
 def _open_folder(root: str, parts: "Iterable[str]", create: bool) -> int | None:

@@ -7,6 +7,7 @@ from memcli.cli.call import Context, Listing, Output
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memcli.engine.doctor import Finding
+    from memcli.store.folder import Store
 
 
 def init(ctx: Context, directory: str | None = None, *, git: bool = False) -> Output:
@@ -78,28 +79,70 @@ def doctor(ctx: Context, *, fix: bool = False) -> Listing:
     return Listing([_row(f) for f in found], "".join(map(_line, found)), notes=tuple(notes))
 
 
-def check(ctx: Context) -> Listing:
+def check(ctx: Context, *, against: str | None = None) -> Listing:
     """Find what is wrong, for CI: exit 4 when there is an error or a warning.
 
+    --against REV also fails a change since that git revision that adds a credential, an unsourced fact or a silent
+    contradiction, lowers a label, or loses a value.
+
     Example: memcli --store memory check
+    Example: memcli --store memory check --against origin/main
     """
     from memcli.engine import doctor as engine
 
-    found = engine.examine(session.store(ctx), session.now(ctx))
+    store, now = session.store(ctx), session.now(ctx)
+    found = engine.examine(store, now)
     bad = [f for f in found if f.severity != "note"]
-    return Listing([_row(f) for f in found], "".join(map(_line, bad)), exit_code=4 if bad else 0)
+    rows, lines = [_row(f) for f in found], [_line(f) for f in bad]
+    if against is not None:
+        more = _faults(store, against)
+        rows, lines = rows + [row for row, _ in more], lines + [line for _, line in more]
+    return Listing(rows, "".join(lines), exit_code=4 if lines else 0)
 
 
-def config(ctx: Context, name: str | None = None) -> Output:
+def _faults(store: "Store", against: str) -> "list[tuple[dict[str, object], str]]":
+    from memcli.cli import show
+    from memcli.engine import revisions
+    from memcli.model import labels
+    from memcli.store import revision
+
+    found = []
+    for fault in revisions.faults(revision.Revision(store, against), store):
+        what, next_step = revisions.FAULTS[fault.code]
+        key = show.one_line(fault.key) if fault.label <= labels.INTERNAL else "a withheld fact"
+        row: dict[str, object] = {
+            "severity": "error",
+            "code": fault.code,
+            "key": key,
+            "message": what,
+            "next": next_step,
+        }
+        found.append((row, f"error: {key}: {what}; {next_step}\n"))
+    return found
+
+
+def config(ctx: Context, name: str | None = None, *, allow: bool = False) -> Output:
     """Print the settings in force; * marks those that memcli.toml sets.
 
+    A command in memcli.toml (llm.command, llm.extract_command) runs only on machines where it was allowed, because the
+    file travels with the store: --allow does that for the command as it stands.
+
     Example: memcli config context.budget_tokens
+    Example: memcli config llm.command --allow
     """
     from memcli.model import settings
 
-    found = session.store(ctx).settings
+    store = session.store(ctx)
+    found = store.settings
     if name is not None and name not in settings.TABLE:
         raise errors.NotFound("no setting of this name", hint="memcli config")
+    if allow:
+        from memcli.engine import llm
+
+        if name not in llm.SETTINGS:
+            raise errors.UsageError("--allow needs a setting that names a command", hint=" or ".join(llm.SETTINGS))
+        said = llm.allow(store, name)
+        return Output({name: said, "allowed": True}, f"allowed on this machine: {said}\n")
     rows = {n: found[n] for n in settings.TABLE if name in (None, n)}
     if name is not None:
         return Output(rows, f"{_toml(rows[name])}\n")

@@ -24,7 +24,7 @@ WORDS: dict[str, str] = {
     "query": "what to look for, in plain words",
     "task": "the task, in a few words",
     "path": "the file; - is stdin or stdout",
-    "foreign": "the file's format: jsonl",
+    "foreign": "the file's format: jsonl; for export also skill",
     "name": "its name",
     # What is known about a record.
     "source": "where it comes from, as KIND:ID; kinds: system user file agent tool inference url import unknown",
@@ -54,6 +54,8 @@ WORDS: dict[str, str] = {
     "state": "pending, trial, approved or rejected",
     "check": "how to see whether it still holds: path:FILE, git:OBJECT or cmd:PROGRAM ARGUMENTS",
     "allow_commands": "run the checks that are commands too",
+    "ref": "the item's ref as the list shows it, or the key",
+    "against": "a git revision: say what is wrong with the change since then too",
     # How to write.
     "if_match": "write only if the record still has this digest (shown by get --json)",
     "create": "only make a new one; an existing one is an error",
@@ -67,6 +69,8 @@ WORDS: dict[str, str] = {
     "purge": "erase it from the archive and the trash too; cannot be undone",
     # What happened.
     "session_": "the session it belongs to; for working memory MEMCLI_SESSION where not named",
+    "transcript": "a file with what was said; - reads stdin",
+    "no_extract": "propose no facts from it",
     "role": "who said it, as a message: user, assistant, tool or system",
     "run": "the run that this belongs to; counts as one witness",
     "agent": "the agent that did it",
@@ -95,6 +99,8 @@ WORDS: dict[str, str] = {
     "prefix": "only keys that start so",
     "n": "the most records to show; 0 shows all",
     "all": "every fact that was made or edited by hand",
+    "all_": "every session that has a working memory",
+    "allow": "let the command that this setting names run on this machine",
     "since": "only from this time on (RFC 3339), or back from now: 36h, 30d",
     "until": "only up to this time (RFC 3339), or back from now: 36h, 30d",
     "explain": "say why each one was chosen",

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from memcli.base import errors, files
 from memcli.base.value import Value, value
-from memcli.model import labels, redact, sidecar
+from memcli.model import keys, labels, redact, sidecar
 from memcli.store import archive, episodes, facts, folder, names, pair, procedures, recovery, sources
 
 TYPE_CHECKING = False
@@ -23,6 +23,7 @@ _FUTURE_SLACK = timedelta(days=1)
 # code: (severity, what it is, what to do next). Errors and warnings make `check` fail; notes do not.
 CODES = {
     "bad_label": ("error", "no valid sensitivity label: treated as restricted", "write one of the four labels into it"),
+    "bad_key": ("warning", "a key that no key may be: `get` does not find it", "write another key into its file"),
     "bad_name": ("warning", "a name that no log or record has", "move it out of the store"),
     "conflict_copy": ("warning", "a synchroniser's conflict copy: not read", "merge it by hand, then delete it"),
     "conflict_markers": ("error", "merge conflict markers", "resolve the merge"),
@@ -55,10 +56,15 @@ CODES = {
     "leftover_sidecar": ("warning", "a sidecar left by an interrupted delete", "memcli doctor --fix"),
     "newer_format": ("error", "written by a newer memcli", "upgrade memcli"),
     "no_sidecar": ("warning", "made by hand: no sidecar", "memcli fact adopt KEY"),
+    "name_of_another": (
+        "warning",
+        "the file has the name of another key: `get` does not find it",
+        "rename the file, for example to a plain name",
+    ),
     "not_a_file": (
         "error",
-        "a link, device, over-long or non-UTF-8 file: not read",
-        "replace it by a plain UTF-8 file of at most 1 MiB",
+        "a link, device, unreadable, over-long or non-UTF-8 file: not read",
+        "put a plain UTF-8 file of at most 1 MiB in its place, or make it readable",
     ),
     "not_private": ("warning", "others can read the store's state", "memcli doctor --fix"),
     "not_ignored": ("warning", ".gitignore does not keep .memcli/ out of git", "memcli doctor --fix"),
@@ -102,13 +108,13 @@ class Finding(Value):
 
 def examine(store: "Store", now: datetime) -> list[Finding]:
     """Everything that is wrong, by path. Raises NoStore, NewerFormat and BadData only for memcli.toml itself."""
-    found = [*_store(store)]
+    found = [*_settings(store), *_guarded(store, lambda: _store(store))]
     for layer in PAIR_LAYERS:
-        found += _guarded(layer, lambda layer=layer: _pairs(store, layer, now))
-    found += _guarded("episodes", lambda: _logs(store, now))
-    found += _guarded("sources", lambda: _sources(store))
+        found += _guarded(store, lambda layer=layer: _pairs(store, layer, now))
+    found += _guarded(store, lambda: _logs(store, now))
+    found += _guarded(store, lambda: _sources(store))
     for layer in (facts.LAYER, episodes.LAYER, procedures.LAYER):
-        found += _guarded("archive", lambda layer=layer: _archives(store, layer))
+        found += _guarded(store, lambda layer=layer: _archives(store, layer))
     return sorted(found, key=lambda f: (f.path, f.line, f.code))
 
 
@@ -127,19 +133,22 @@ def mend(store: "Store", now: datetime) -> list[Finding]:
     return mended
 
 
-def _guarded(path: str, look: "object") -> "Iterator[Finding]":
+def _guarded(store: "Store", look: "object") -> "Iterator[Finding]":
     try:
         yield from look()  # type: ignore[operator]
-    except files.NotAFile:
-        yield Finding(code="not_a_file", path=path)
+    except files.NotAFile as e:
+        yield Finding(code="not_a_file", path=os.path.relpath(e.path or store.root, store.root))
+
+
+def _settings(store: "Store") -> "Iterator[Finding]":
+    for name in store.settings.unknown:
+        yield Finding(code="unknown_setting", path=folder.MARKER, detail=name)
 
 
 def _store(store: "Store") -> "Iterator[Finding]":
-    for name in store.settings.unknown:
-        yield Finding(code="unknown_setting", path=folder.MARKER, detail=name)
     with store.folder() as root:
-        ignored = (root.read(".gitignore") or b"").decode("utf-8", "replace").split()
         state = root.info(folder.STATE)
+        ignored = (root.read(".gitignore") or b"").decode("utf-8", "replace").split()
     if not {"/.memcli/", ".memcli/", ".memcli", "/.memcli"} & set(ignored):
         yield Finding(code="not_ignored", path=".gitignore")
     if state is not None and stat.S_IMODE(state.st_mode) & 0o077:
@@ -179,6 +188,8 @@ def _odd_file(d: files.Folder, name: str) -> str:
         return "conflict_copy" if "conflict" in name.lower() or "(" in name else "leavings"
     if not stat.S_ISREG(info.st_mode):
         return "not_a_file"
+    if not pair.is_text(name):
+        return "bad_name"
     return "" if name.endswith((pair.MD, pair.SIDE)) else "foreign_file"
 
 
@@ -200,10 +211,12 @@ def _pair(found: pair.Pair, path: str, now: datetime) -> "Iterator[Finding]":
         yield Finding(code="bad_label", path=path)
     elif found.meta and in_text is not None and in_text != found.meta["sensitivity"]:
         yield Finding(code="label_differs", path=path)
-    if found.meta and found.meta["updated_at"] > now + _FUTURE_SLACK:
+    if found.meta and found.meta["updated_at"] - now > _FUTURE_SLACK:
         yield Finding(code="future", path=path)
-    if not path.startswith(_PROPOSED) and not names.follows(found.name, found.key):
-        yield Finding(code="irregular_name", path=path)
+    if not keys.possible(found.key):
+        yield Finding(code="bad_key", path=path)
+    elif not path.startswith(_PROPOSED) and not names.follows(found.name, found.key):
+        yield Finding(code="name_of_another" if names.hashed(found.name) else "irregular_name", path=path)
     elif found.sensitivity >= labels.SENSITIVE and not found.name.startswith("x--") and found.state == "ok":
         yield Finding(code="key_visible", path=path)
     if found.sensitivity < labels.RESTRICTED:
@@ -231,7 +244,7 @@ def _logs(store: "Store", now: datetime) -> "Iterator[Finding]":
         for entry in log.entries:
             if episodes.month_of(entry.at) != month:
                 yield Finding(code="wrong_month", path=path, detail=entry.id)
-            if entry.at > now + _FUTURE_SLACK:
+            if entry.at - now > _FUTURE_SLACK:
                 yield Finding(code="future", path=path, detail=entry.id)
             if entry.sensitivity < labels.RESTRICTED:
                 text = "\n".join([entry.task, entry.text, *entry.findings, *entry.patterns])
@@ -248,9 +261,13 @@ def _sources(store: "Store") -> "Iterator[Finding]":
 def _archives(store: "Store", layer: str) -> "Iterator[Finding]":
     with archive.folder(store, layer, "archive") as d:
         for name in sorted(n for n in d.names() if n.endswith(archive.SUFFIX)):
-            for number, text in enumerate((d.read(name, limit=None) or b"").split(b"\n"), 1):
-                if text.strip() and archive.row_of(text) is None:
-                    yield Finding(code="torn_line", path="/".join((*archive.path(layer, "archive"), name)), line=number)
+            yield from _guarded(store, lambda name=name: _archive(d, name, archive.path(layer, "archive")))
+
+
+def _archive(d: files.Folder, name: str, parts: tuple[str, ...]) -> "Iterator[Finding]":
+    for number, text in enumerate((d.read(name, limit=None) or b"").split(b"\n"), 1):
+        if text.strip() and archive.row_of(text) is None:
+            yield Finding(code="torn_line", path="/".join((*parts, name)), line=number)
 
 
 def _mend_sidecars(store: "Store", layer: str, now: datetime) -> "Iterator[Finding]":
@@ -270,22 +287,25 @@ def _mend_sidecars(store: "Store", layer: str, now: datetime) -> "Iterator[Findi
 
 
 def _to_trash(store: "Store", layer: str, name: str, side: bytes, now: datetime) -> None:
+    meta: dict[str, object] = {}
+    text = side.decode("utf-8", "backslashreplace")
     try:
-        meta = sidecar.parse(side)
+        meta, text = sidecar.parse(side), ""
     except errors.BadData:
-        meta = {}
-    archive.append(store, layer.split("/")[-1], name, archive.line("orphan", now, layer, name, meta, {}, ""), "trash")
+        pass  # kept as it is: it can still be read by a person
+    archive.append(store, layer.split("/")[-1], name, archive.line("orphan", now, layer, name, meta, {}, text), "trash")
 
 
 def _mend_store(store: "Store") -> "Iterator[Finding]":
     with store.folder() as root:
         state = root.info(folder.STATE)
-        ignored = (root.read(".gitignore") or b"").decode("utf-8", "replace")
-        if ".memcli" not in ignored:
-            root.replace(
-                ".gitignore",
-                (ignored + ("" if ignored.endswith("\n") or not ignored else "\n") + "/.memcli/\n").encode(),
-            )
+        try:
+            ignored = (root.read(".gitignore") or b"").decode("utf-8", "replace")
+        except files.NotAFile:
+            ignored = folder.STATE  # reported, and not ours to mend
+        if folder.STATE not in ignored:
+            gap = "" if ignored.endswith("\n") or not ignored else "\n"
+            root.replace(".gitignore", f"{ignored}{gap}/{folder.STATE}/\n".encode())
             yield Finding(code="not_ignored", path=".gitignore")
     if state is not None and stat.S_IMODE(state.st_mode) & 0o077:
         os.chmod(os.path.join(store.root, folder.STATE), 0o700)

@@ -232,4 +232,7 @@ def _strict_chain(rows: list[Former], live: Fact | None) -> list[Former]:
 def _month_of_id(ref: str) -> str:
     from datetime import timezone
 
-    return datetime.fromtimestamp(ids.milliseconds(ref) / 1000, timezone.utc).strftime("%Y-%m")
+    try:
+        return episodes.month_of(datetime.fromtimestamp(ids.milliseconds(ref) / 1000, timezone.utc))
+    except (ValueError, OverflowError, OSError):  # an id from elsewhere may hold any number
+        return ""

@@ -21,12 +21,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Unpack
 
+    from memcli.engine.consolidate import Report as Consolidated
     from memcli.engine.context import Block
     from memcli.engine.doctor import Finding
     from memcli.engine.forget import Forgotten
     from memcli.engine.load import Report as ImportReport
+    from memcli.engine.memorize import Remembered, RememberFields
     from memcli.engine.remember import EpisodeFields, FactFields, Written
     from memcli.engine.sweep import Report
+    from memcli.engine.work import Kept, WorkFields
+    from memcli.engine.work import Seen as Held
     from memcli.model.redact import Redacted
     from memcli.store.folder import Store
 
@@ -117,6 +121,86 @@ class Memory:
         """Episodes that the clearance covers, newest first; n: at most so many."""
         seen = view.survey(self.store, _now(now), labels.sensitivity(clearance), layers=("episodes",))
         return list(seen.episodes if n is None else seen.episodes[:n])
+
+    def remember(
+        self, text: str, *, session: str = "", now: datetime | None = None, **fields: "Unpack[RememberFields]"
+    ) -> "Remembered":
+        """Keep a text in every layer that it belongs to; see engine.memorize.run for the fields and errors."""
+        from memcli.engine import memorize
+
+        return memorize.run(self.store, text, session=session, now=_now(now), **fields)
+
+    def consolidate(
+        self,
+        session: str,
+        *,
+        transcript: str | None = None,
+        task: str = "",
+        outcome: str = "",
+        agent: str = "",
+        dry_run: bool = False,
+        now: datetime | None = None,
+    ) -> "Consolidated":
+        """Make an episode and proposed facts of a session; transcript: its text. See engine.consolidate.run."""
+        from memcli.engine import consolidate, digest
+        from memcli.engine import transcript as reader
+
+        said = None if transcript is None else reader.read(transcript)
+        about = digest.About(task=task, outcome=outcome, agent=agent)
+        return consolidate.run(self.store, session, now=_now(now), transcript=said, about=about, dry_run=dry_run)
+
+    def consolidate_all(self, *, dry_run: bool = False, now: datetime | None = None) -> "list[Consolidated]":
+        """Consolidate every session that has a working memory; one that cannot be read is passed over."""
+        from memcli.engine import consolidate
+
+        return consolidate.run_all(self.store, now=_now(now), dry_run=dry_run)[0]
+
+    def work_set(
+        self, session: str, key: str, text: str, *, now: datetime | None = None, **fields: "Unpack[WorkFields]"
+    ) -> "Kept":
+        """Set a key of a session; see engine.work.set_entry."""
+        from memcli.engine import work
+
+        return work.set_entry(self.store, session, key, text, now=_now(now), **fields)
+
+    def work_add(
+        self, session: str, text: str, *, role: str = "", now: datetime | None = None, **fields: "Unpack[WorkFields]"
+    ) -> "Kept":
+        """Add a note to a session, or with a role a message; see engine.work.add_item."""
+        from memcli.engine import work
+
+        return work.add_item(self.store, session, text, role=role, now=_now(now), **fields)
+
+    def work_get(self, session: str, key: str, *, reveal: bool = False, now: datetime | None = None) -> str:
+        """The value of a session's key. Raises NotFound, and Withheld above internal unless reveal is given."""
+        from memcli.engine import work
+
+        found = work.get(self.store, session, key, now=_now(now))
+        if found.sensitivity > labels.INTERNAL and not reveal:
+            raise errors.Withheld("this entry is withheld: its label is above internal", hint="reveal=True")
+        return found.text
+
+    def work_list(
+        self,
+        session: str,
+        *,
+        query: str = "",
+        modality: str = "",
+        n: int = 0,
+        clearance: str = "internal",
+        now: datetime | None = None,
+    ) -> "Held":
+        """What a session holds: entries by key, items oldest first, and how much is withheld. See engine.work.look."""
+        from memcli.engine import work
+
+        label = labels.sensitivity(clearance)
+        return work.look(self.store, session, now=_now(now), clearance=label, query=query, modality=modality, n=n)
+
+    def work_clear(self, session: str, *, dry_run: bool = False) -> int:
+        """Forget all that a session holds; how many entries and items."""
+        from memcli.engine import work
+
+        return work.clear(self.store, session, dry_run=dry_run)
 
     def context(self, task: str = "", **options: "Any") -> "Redacted":
         """The context block as text; options as in `block`."""

@@ -136,6 +136,11 @@ def set_fact(
         found = facts.get(store, key)
         old = found if found is not None and policy.current(found, now, store.settings) else None
         _guard(found, old, text, if_match, create)
+        if old is not None and old.state != "ok" and text in (None, old.text):
+            adopted = by_hand(old, now, None, old.sensitivity)
+            fact = _changed(store, adopted, text, given, now, default_kind)
+            fact = fact.replace(sensitivity=max(fact.sensitivity, taken.least))
+            return Written(fact=facts.put(w, fact, old), how="updated", notes=taken.notes)
         if found is not None and found.state != "ok":
             found = _as_archived(found, now)
             old = found if old is not None else None
@@ -165,8 +170,11 @@ def rename_fact(store: "Store", key: str, new_key: str, *, now: datetime) -> Fac
         fact = usable(store, key, now)
         if fact.key == new_key:
             return fact
-        if facts.get(store, new_key) is not None:
+        there = facts.get(store, new_key)
+        if there is not None and policy.current(there, now, store.settings):
             raise errors.Exists("a fact of the new key exists", hint="forget or rename that one first")
+        if there is not None:  # it has ended, swept or not
+            facts.remove(w, [(there, "expired")], now, place="archive")
         return facts.rename(w, fact, new_key)
 
 

@@ -1,4 +1,4 @@
-"""The sweep writes down what has already become true: expired and faded records go to the archive.
+"""The sweep writes down what has already become true: expired and faded records go, proposals seen often enough come.
 
 Plan, then act. Every action is checked again under the lock, so a record that was refreshed meanwhile stays. A brake
 stops a sweep that would end implausibly much, for example under a wrong clock.
@@ -8,9 +8,10 @@ from datetime import datetime, timedelta
 
 from memcli.base import clock, errors, ids
 from memcli.base.value import Value, value
+from memcli.engine import promotion
 from memcli.model import policy
 from memcli.model.records import Episode, Fact
-from memcli.store import episodes, facts, recovery
+from memcli.store import episodes, facts, proposals, recovery
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _BATCH = 500
 
 @value
 class Action(Value):
-    """One thing that a sweep does: end a record. reason: expired, faded, pruned (a failed episode). key: "" for episodes."""
+    """One thing that a sweep does. reason: expired, faded, pruned (a failed episode), promoted. key: "" for episodes."""
 
     layer: str
     id: str
@@ -55,7 +56,8 @@ def plan(store: "Store", now: datetime) -> Plan:
     """Everything that has expired, faded or must be pruned at `now`. Writes nothing."""
     actions, live, newest = [], 0, None
     for fact in facts.every(store):
-        newest = _later(newest, fact.updated_at)
+        if fact.state not in ("bare", "damaged"):  # those have the time of their file, which any copy may change
+            newest = _later(newest, fact.updated_at)
         reason = _fact_reason(store, fact, now)
         if reason:
             actions.append(Action(layer=facts.LAYER, id=fact.id, key=fact.key, name=fact.name, reason=reason))
@@ -67,12 +69,12 @@ def plan(store: "Store", now: datetime) -> Plan:
     actions += [
         Action(layer=episodes.LAYER, id=e.id, key="", name=e.month, reason=ended[e.id]) for e in listed if e.id in ended
     ]
-    return Plan(actions=tuple(actions), live=live, now=now, newest=newest)
+    return Plan(actions=(*actions, *_proposed(store, now)), live=live, now=now, newest=newest)
 
 
 def check_brake(store: "Store", found: Plan) -> None:
     """Raise Brake when the clock is behind the newest record or too many facts would go."""
-    if found.newest is not None and found.now + _CLOCK_SLACK < found.newest:
+    if found.newest is not None and found.newest - found.now > _CLOCK_SLACK:
         raise errors.Brake(
             f"the clock ({clock.show(found.now)}) is behind the newest record ({clock.show(found.newest)})",
             hint="set the clock right, or go on with: memcli sweep --yes",
@@ -104,6 +106,10 @@ def apply(store: "Store", found: Plan) -> Report:
     for month, items in by_month.items():
         with store.writing(patient=True) as w:
             done += _end_episodes(w, month, items, found.now)
+    proposed = [a for a in found.actions if a.layer == proposals.LAYER]
+    if proposed:
+        with store.writing(patient=True) as w:
+            done += _settle_proposals(w, proposed, found.now)
     carried = set(done)
     return Report(done=tuple(done), skipped=tuple(a for a in found.actions if a not in carried), settled=tuple(settled))
 
@@ -127,6 +133,30 @@ def _end_episodes(w: "Writing", month: str, due: list[Action], now: datetime) ->
     return good
 
 
+def _proposed(store: "Store", now: datetime) -> list[Action]:
+    """Proposals that have been seen often enough, or whose time has run out."""
+    ready = {p.id for p in promotion.due(store, now)}
+    found = []
+    for p in proposals.every(store):
+        reason = "promoted" if p.id in ready else "expired" if policy.expired(p, now) and p.state == "ok" else ""
+        if reason:
+            found.append(Action(layer=proposals.LAYER, id=p.id, key=p.key, name=p.name, reason=reason))
+    return found
+
+
+def _settle_proposals(w: "Writing", due: list[Action], now: datetime) -> list[Action]:
+    still = {(a.id, a.reason) for a in _proposed(w.store, now)}
+    held = {p.id: p for p in proposals.every(w.store)}
+    good = [a for a in due if (a.id, a.reason) in still]
+    for action in good:
+        if action.reason == "promoted":
+            promotion.promote(w, held[action.id], now)
+    expired = [(held[a.id], "expired") for a in good if a.reason == "expired"]
+    if expired:
+        proposals.remove(w, expired, now)
+    return good
+
+
 def _fact_reason(store: "Store", fact: Fact, now: datetime) -> str:
     if not ids.valid(fact.id) or fact.state in ("damaged", "conflict", "half", "bare"):
         return ""  # nothing is taken out that cannot be read as a whole
@@ -145,7 +175,7 @@ def _episode_reason(store: "Store", episode: Episode, now: datetime, count: int)
     settings = store.settings
     if count <= settings["sweep.max_episodes"] or episode.importance >= policy.PROTECTED_FROM:
         return ""
-    old = now - episode.at >= timedelta(days=settings["sweep.failed_after_days"])
+    old = (now - episode.at).total_seconds() >= settings["sweep.failed_after_days"] * 86400
     return "pruned" if episode.outcome == "failed" and old else ""
 
 

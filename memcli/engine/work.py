@@ -9,7 +9,7 @@ from datetime import datetime
 from memcli.base import clock, errors, ids
 from memcli.base.value import Value, value
 from memcli.engine import intake
-from memcli.model import labels, policy, records, words, working
+from memcli.model import labels, policy, records, redact, words, working
 from memcli.model.working import Entry, Item
 from memcli.store import working as store_of
 
@@ -66,10 +66,12 @@ class Seen(Value):
 
 
 def session_id(text: str) -> str:
-    """The id of a session as it is. Raises UsageError for one that is blank, too long or not UTF-8."""
+    """The id of a session as it is. Raises UsageError for one that is blank, too long or not UTF-8, SecretFound."""
     intake.clean(text, "the session id")
     if not text.strip() or len(text) > MOST_ID_CHARS:
         raise errors.UsageError("the session id is blank or too long", hint="--session S, or MEMCLI_SESSION")
+    # Personal data in it is no reason to hide what the session holds: the id is shown to nobody else.
+    redact.refuse_secrets({"session": text})
     return text
 
 
@@ -89,7 +91,8 @@ def set_entry(
     """
     if not key.strip() or len(key) > MOST_ID_CHARS:
         raise errors.UsageError("the key is blank or too long")
-    common, notes = _take(store, session_id(session), {"key": intake.clean(key, "the key"), "value": text}, fields)
+    session_id(session)
+    common, notes = _take(store, {"key": intake.clean(key, "the key"), "value": text}, fields)
     source = common.pop("source") or _default(default_kind)
     with store.writing() as w:
         held = working.live(store_of.read(store, session), now)
@@ -103,7 +106,7 @@ def set_entry(
             entry = entry.replace(created_at=old.created_at, accesses=old.accesses)
         rest = [e for e in held.entries if e.key != key]
         kept, out = working.cap([*rest, entry], max(1, store.settings["working.max_entries"]))
-        store_of.write(w, held.replace(entries=kept))
+        store_of.write(w, held.replace(entries=kept), now)
     return Kept(held=entry, how="created" if old is None else "updated", evicted=out, notes=notes)
 
 
@@ -115,30 +118,37 @@ def add_item(
     now: datetime,
     role: str = "",
     default_kind: str = "unknown",
-    seen: tuple[bool, bool] = (False, False),
+    made: tuple[bool, bool] = (False, False),
     **fields: "Any",
 ) -> Kept:
     """Add a note (the window drops the oldest), or with a role a message (a long list is summed up).
 
-    seen: whether an episode and facts have been made of it already. fields: see WorkFields.
+    made: whether an episode and facts have been made of it already. fields: see WorkFields.
     Raises UsageError, SecretFound, Damaged, Locked, SystemFailure.
     """
     if role:
         labels.choice(role, "role", working.ROLES)
-    common, notes = _take(store, session_id(session), {"text": text}, fields)
+    session_id(session)
+    common, notes = _take(store, {"text": text}, fields)
     source = common.pop("source") or _default(_ROLE_KINDS.get(role, default_kind))
     with store.writing() as w:
         held = working.live(store_of.read(store, session), now)
-        made = ids.new(now, after=held.items[-1].id if held.items else None)
-        item = Item(id=made, created_at=now, role=role, source=source, episode=seen[0], facts=seen[1], **common)
+        fresh = ids.new(now, after=held.items[-1].id if held.items else None)
+        item = Item(id=fresh, created_at=now, role=role, source=source, episode=made[0], facts=made[1], **common)
         grown = (*held.items, item)
         items, out = working.slide(grown, window(store.settings))
         items, folded, cut = _shorten(store, items, now)
-        store_of.write(w, held.replace(items=items))
+        store_of.write(w, held.replace(items=items), now)
     if role and not folded and _old(store.settings, items):
         folded, more = think(store, session, now)
         notes = (*notes, *more)
     return Kept(held=item, how="created", evicted=(*out, *cut), folded=folded, notes=notes)
+
+
+def holding(store: "Store", session: str, text: str, *, now: datetime) -> Item | None:
+    """The note of a session that says exactly this."""
+    held = working.live(store_of.read(store, session), now)
+    return next((i for i in held.items if i.text == text and not i.role), None)
 
 
 def get(store: "Store", session: str, key: str, *, now: datetime) -> Entry:
@@ -166,8 +176,7 @@ def look(
     What a search finds counts as read. `withheld` depends on neither query nor modality.
     """
     held = working.live(store_of.read(store, session_id(session)), now)
-    everything: list[Held] = [*held.entries, *held.items]
-    cleared = [h for h in everything if policy.cleared(h.sensitivity, clearance)]
+    cleared = [h for h in held.held if policy.cleared(h.sensitivity, clearance)]
     chosen = [h for h in cleared if modality in ("", h.modality) and _has(h, query)]
     if query:
         store_of.count(store, session, [h.id for h in chosen])
@@ -176,7 +185,7 @@ def look(
     return Seen(
         entries=tuple(entries),
         items=tuple(items[-n:] if n > 0 else items),
-        withheld=len(everything) - len(cleared),
+        withheld=len(held.held) - len(cleared),
     )
 
 
@@ -230,7 +239,7 @@ def think(store: "Store", session: str, now: datetime) -> tuple[int, tuple[str, 
         present = {i.id for i in held.items}
         if not all(i.id in present for i in old):
             return 0, ("the messages changed while the model was thinking; they are left as they are",)
-        store_of.write(w, held.replace(items=_folded(held.items, old, made)))
+        store_of.write(w, held.replace(items=_folded(held.items, old, made)), now)
     return len(old), (answer.note,) if answer is not None and answer.note else ()
 
 
@@ -277,9 +286,7 @@ def _has_model(store: "Store") -> bool:
     return llm.ready(store)
 
 
-def _take(
-    store: "Store", session: str, texts: dict[str, str], fields: "dict[str, Any]"
-) -> "tuple[dict[str, Any], tuple[str, ...]]":
+def _take(store: "Store", texts: dict[str, str], fields: "dict[str, Any]") -> "tuple[dict[str, Any], tuple[str, ...]]":
     """The fields of an entry or item as they may be kept, and what to tell the writer."""
     main = "value" if "value" in texts else "text"
     body = intake.clean(texts[main])
@@ -292,8 +299,6 @@ def _take(
     modality = intake.clean(fields.get("modality") or "text", "the modality")
     outer = {"source": source.id if source else "", "tags": "\n".join(tags), "modality": modality}
     outer["key"] = texts.get("key", "")
-    # Personal data in the id of a session is no reason to hide what it holds: the id is shown to nobody else.
-    intake.take(store.settings, {"session": session}, fixed=("session",))
     taken = intake.take(
         store.settings,
         {**outer, main: body},

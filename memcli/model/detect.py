@@ -90,7 +90,8 @@ def secrets(text: str, low: str) -> "Iterator[Span]":
             yield from ((*m.span(1), kind) for m in _re(pattern).finditer(text) if _is_real(m[1]))
     if "bearer" in low or "basic" in low:
         yield from _authorizations(text, low)
-    yield from _assignments(text, low)
+    if any(stem in low for stem in _STEMS):
+        yield from _assignments(text, low)
     if any(len(word) >= 33 and ("_" in word or "-" in word) for word in words):
         yield from _prefixed(text)
 
@@ -185,6 +186,9 @@ _KEYS = (
     "pass(?:word|wort|wd|phrase|code)?|pwd?|psw|kennwort|mot de passe|contraseña|senha|парол[ьяюе]м?|密码|パスワード|"
     "pin(?:[ -]?code)?|пин(?:-?код)?|secret|секрет|token|токен|key|ключ|credentials?|creds|authorization"
 )
+# What every one of those words begins with or holds: a text without any of them compiles nothing.
+_STEMS = ("pass", "pw", "psw", "kennwort", "contrase", "senha", "парол", "密码", "パスワ", "pin", "пин", "secret")
+_STEMS += ("секрет", "token", "токен", "key", "ключ", "cred", "authori")
 _KINDS = dict.fromkeys(("pin", "пин"), "pin") | dict.fromkeys(("sec", "сек", "cre"), "secret")
 _KINDS |= dict.fromkeys(("tok", "ток", "aut"), "token") | dict.fromkeys(("key", "клю"), "api_key")
 _QUALIFIERS = ("api", "access", "secret", "private", "account", "auth", "encryption", "signing", "master", "shared")
@@ -337,7 +341,7 @@ _TALK = (
     "unchanged undefined unknown unset unused update use used user uses valid value varchar via void was weak what "
     "when where which will with without wrong yes you your "
     "в вводится верный во все где для ещё забыт забыли задан из изменён истёк как на неверный нет не новый обязателен "
-    "он от по пока потом пустой см см. смени сменить сменили смотри спроси старый тот устарел хранится это "
+    "он от по пока пароль потом пустой см см. смени сменить сменили смотри спроси старый тот устарел хранится это "
     "bei das der die ein erforderlich falsch geändert im ist kein keine leer nicht siehe vergessen von wird "
     "dans est le la les obligatoire oublié par requis sans un une voir "
 )

@@ -4,6 +4,7 @@ A key is the identity of a record: text in the normal form NFC. Its file name is
 from that of any other key also where case and Unicode forms do not count, and is the key itself where possible.
 """
 
+import functools
 import re
 
 from memcli.base import errors, sha256
@@ -29,17 +30,30 @@ def normal(key: str) -> str:
     Raises UsageError for a key that is blank, longer than 1,000 characters, has white space around it, a path segment
     `..`, or control, bidi, tag or line-separator characters or lone surrogates in it. Normal keys stay as they are.
     """
-    # NFC takes quadratic time for endless runs of marks, so the length comes first.
-    if len(key) <= 4 * MAX_LENGTH and not key.isascii():
-        import unicodedata
-
-        key = unicodedata.normalize("NFC", key)
+    key = nfc(key)
     fault = _fault(key)
     if fault:
         raise errors.UsageError(f"the key {_inert(key)} {fault}")
     return key
 
 
+def possible(key: str) -> bool:
+    """False for what `normal` refuses."""
+    return _fault(nfc(key)) is None
+
+
+def nfc(key: str) -> str:
+    """The key in the form NFC (a name from macOS is not), whatever else is wrong with it."""
+    # It takes quadratic time for endless runs of marks, so the length comes first.
+    if key.isascii() or len(key) > 4 * MAX_LENGTH:
+        return key
+    import unicodedata
+
+    return unicodedata.normalize("NFC", key)
+
+
+# Bulk work asks for the same name several times, and a slug of other letters than ASCII is slow to make.
+@functools.lru_cache(maxsize=4096)
 def file_name(key: str) -> str:
     """The name, without extension, of the files of a key: its slug where that is the key, else slug, `--` and a hash.
 

@@ -38,6 +38,8 @@ TABLE: "dict[str, tuple[Any, str, str]]" = {
         "mask | raise",
         "personal data in a new record is replaced by its type, or raises the label",
     ),
+    "promotion.policy": ("gated", "gated | immediate", "what agents, tools, files and the web say waits to be promoted"),
+    "promotion.observations": (3, "runs", "independent observations after which a proposal becomes a fact"),
     "working.max_entries": (100, "entries", "key-values of a session's working memory"),
     "working.window": (20, "items", "items of a session's sliding window"),
     "working.ram_aware": (False, "true | false", "shrink the window and clean up sooner when RAM is short"),
@@ -63,6 +65,7 @@ _CHOICES = {
     "context.clearance": ("public", "internal"),
     "policy.secrets": ("refuse", "mask"),
     "policy.pii": ("mask", "raise"),
+    "promotion.policy": ("gated", "immediate"),
 }
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 FORMAT = 1
+MAX_DEPTH = 50
 _MAX_TTL = 10**15
 
 
@@ -35,13 +36,19 @@ def load(data: bytes) -> "dict[str, Any]":
 
 
 def parse(data: bytes) -> "dict[str, Any]":
-    """One strict JSON object: UTF-8, no duplicate keys, no NaN or infinity, no runaway nesting. Raises Damaged."""
+    """One strict JSON object: UTF-8, no duplicate keys, no runaway nesting, and nothing that cannot be written back
+    (NaN, numbers beyond a float, lone surrogates). Raises Damaged.
+    """
     try:
         found = _DECODER.decode(data.decode().removeprefix("\ufeff"))
+        if b"\\u" in data:
+            _ENCODER.encode(found).encode()  # lone surrogates
     except (ValueError, RecursionError):
         raise Damaged("the JSON cannot be read") from None
     if not isinstance(found, dict):
         raise Damaged("the JSON is no object")
+    if data.count(b"[") + data.count(b"{") > MAX_DEPTH and _depth(found) > MAX_DEPTH:
+        raise Damaged("the JSON is nested too deeply")
     return found
 
 
@@ -87,7 +94,7 @@ def dump(raw: "dict[str, Any]") -> bytes:
             body = "[\n" + ",\n".join("    " + _compact(i) for i in item) + "\n  ]"
         else:
             body = _compact(item)
-        rows.append(f"  {json.dumps(name)}: {body}")
+        rows.append(f"  {_compact(name)}: {body}")
     return ("{\n" + ",\n".join(rows) + "\n}\n").encode()
 
 
@@ -104,7 +111,7 @@ def show_instant(t: datetime) -> str:
 
 
 def _compact(item: object) -> str:
-    return json.dumps(item, ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(item)
 
 
 def _read(reader: "Callable[[Any], Any]", name: str, item: object) -> "Any":
@@ -123,6 +130,22 @@ def _no_duplicates(pairs: "list[tuple[str, Any]]") -> "dict[str, Any]":
 
 def _no_constant(_: str) -> float:
     raise ValueError("not a JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if abs(number) == float("inf"):
+        raise ValueError("beyond what a number can hold")
+    return number
+
+
+def _depth(item: object) -> int:
+    """How many lists and objects lie in one another; counted level by level, so that depth costs no stack."""
+    depth, level = 0, [item]
+    while level := [i for i in level if isinstance(i, (dict, list))]:
+        depth += 1
+        level = [x for i in level for x in (i.values() if isinstance(i, dict) else i)]
+    return depth
 
 
 def _string(item: object) -> str:
@@ -187,7 +210,8 @@ def _number(x: float) -> float | int:
     return int(x) if x == int(x) else x
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_DECODER = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_float=_finite, parse_constant=_no_constant)
 _SPEC: "dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]]" = {
     "id": (_id, str),
     "key": (_string, str),

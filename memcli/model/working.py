@@ -85,13 +85,20 @@ class Entry(Value):
 class Session(Value):
     """The working memory of one session. entries: least recently written first; items: oldest first.
 
-    taken: ids of transcript messages of which an episode has been made, oldest first.
+    taken: ids of transcript messages that have been consolidated, oldest first; touched_at: of the last write.
     """
 
     id: str
     entries: tuple[Entry, ...] = ()
     items: tuple[Item, ...] = ()
     taken: tuple[str, ...] = ()
+    touched_at: datetime | None = None
+
+    @property
+    def held(self) -> "list[Item | Entry]":
+        """All that is held: entries, then items."""
+        everything: list[Item | Entry] = [*self.entries, *self.items]
+        return everything
 
     @property
     def empty(self) -> bool:

@@ -3,7 +3,7 @@
 import json
 from datetime import datetime
 
-from memcli.base import errors, files
+from memcli.base import errors, files, ids
 from memcli.model import sidecar
 
 TYPE_CHECKING = False
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from memcli.store.folder import Store
 
 SUFFIX = ".jsonl"
-REASONS = ("superseded", "expired", "faded", "forgotten")
+REASONS = ("superseded", "expired", "faded", "pruned", "forgotten", "promoted", "rejected")
+MAX_LINE_BYTES = 16 << 20
 
 
 def line(
@@ -58,31 +59,32 @@ def read(store: "Store", layer: str, name: str, place: str = "archive") -> "list
     """The former values of a record as JSON objects, oldest first; of several with one id the last holds."""
     with folder(store, layer, place) as d:
         data = d.read(name + SUFFIX, limit=None)
-    return rows(data or b"")
+    return rows(data or b"", name)
 
 
-def rows(data: bytes) -> "list[dict[str, Any]]":
-    """The readable lines of an archive file; a torn or foreign line is passed over (`doctor` counts them)."""
+def rows(data: bytes, name: str) -> "list[dict[str, Any]]":
+    """The readable lines of the archive file of a record; a torn or foreign line is passed over (`doctor` counts them).
+
+    The file says whose they are: what a line says of its name leads nowhere.
+    """
     found: dict[str, dict[str, Any]] = {}
     for text in files.lines(data):
         row = row_of(text)
         if row is not None:
             found.pop(row["meta"]["id"], None)
-            found[row["meta"]["id"]] = row
+            found[row["meta"]["id"]] = row | {"name": name}
     return list(found.values())
 
 
 def row_of(text: bytes) -> "dict[str, Any] | None":
     """One archived value, None when the line is not one."""
     try:
-        row = sidecar.parse(text)
+        row = sidecar.parse(text) if len(text) <= MAX_LINE_BYTES else {}
         instant = sidecar.instant(row["at"])
         meta, head, body = row["meta"], row["header"], row["text"]
-    except (errors.BadData, KeyError, ValueError):
+        good = row["reason"].isalpha() and isinstance(body, str) and isinstance(head, dict) and ids.valid(meta["id"])
+    except (errors.BadData, KeyError, ValueError, TypeError, AttributeError):
         return None
-    good = (
-        isinstance(meta, dict) and isinstance(head, dict) and isinstance(body, str) and isinstance(meta.get("id"), str)
-    )
     return row | {"at": instant} if good else None
 
 

@@ -53,7 +53,8 @@ class Shelf:
         if not found:
             if self._odd is None:
                 self._odd = names.odd(self._store, self._folder)
-            found = self._read(key, (self._odd[key],) if key in self._odd else ())
+            by_hand = names.of_key(self._odd, key)
+            found = self._read(key, (by_hand,) if by_hand else ())
         return _one([_fact(p, self._store) for p in found])
 
     def _read(self, key: str, candidates: tuple[str, ...]) -> "list[Pair]":
@@ -71,10 +72,10 @@ def every(store: "Store") -> "Iterator[Fact]":
             if p is not None:
                 fact = _fact(p, store)
                 by_key.setdefault(fact.key, []).append(fact)
-    moved = {f.id: f.key for group in by_key.values() for f in group if f.renamed_from}
+    moved = {(f.id, key) for group in by_key.values() for f in group for key in f.renamed_from if key != f.key}
     for group in by_key.values():
         chosen = _one(group)
-        if chosen is not None and moved.get(chosen.id, chosen.key) == chosen.key:  # else: its renaming is not finished
+        if chosen is not None and (chosen.id, chosen.key) not in moved:  # else: its renaming is not finished
             yield chosen
 
 
@@ -89,9 +90,10 @@ def put(
     store = w.store
     name = fact.name or new_name(fact)
     new_value = old is None or old.id != fact.id
+    md, side = encode(fact)
+    pair.check_size(md, side)
     if new_value and old is not None and at is not None:
         archive.append(store, LAYER, old.name, _archived(old, reason, at))
-    md, side = encode(fact)
     same_md, same_side = (None, None) if new_value or old is None or old.state != "ok" else encode(old)
     with store.folder(LAYER, create=True) as folder:
         if old is None:
@@ -220,10 +222,10 @@ def of_pair(p: "Pair") -> Fact:
 
 
 def from_row(row: "dict[str, Any]") -> Fact | None:
-    """The fact of an archived line, None when its sidecar is damaged."""
+    """The fact of an archived line, None when its sidecar is damaged or of a newer format."""
     try:
         meta = sidecar.decode(dict(row["meta"]))
-    except sidecar.Damaged:
+    except errors.BadData:
         return None
     p = pair.Pair(
         name=row["name"],
@@ -243,8 +245,12 @@ def from_row(row: "dict[str, Any]") -> Fact | None:
 
 
 def encode(fact: Fact) -> tuple[bytes, bytes]:
-    """The bytes of the two files of a fact."""
-    return header.join(_front(fact), fact.text).encode(), sidecar.dump(_meta(fact))
+    """The bytes of the two files of a fact. Raises UsageError when the front matter cannot hold its tags or relations."""
+    try:
+        md = header.join(_front(fact), fact.text).encode()
+    except ValueError as e:
+        raise errors.UsageError(str(e), hint="fewer or simpler tags, relations and header fields") from None
+    return md, sidecar.dump(_meta(fact))
 
 
 def _front(fact: Fact) -> "dict[str, Any]":
@@ -302,7 +308,7 @@ def _superseded_meta(store: "Store", p: "Pair") -> "dict[str, Any] | None":
         if row["meta"]["id"] == p.header.get("id"):
             try:
                 return sidecar.decode(dict(row["meta"]))
-            except sidecar.Damaged:
+            except errors.BadData:
                 return None
     return None
 

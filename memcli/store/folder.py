@@ -5,7 +5,7 @@
 
 import os
 
-from memcli.base import errors, files, lock
+from memcli.base import errors, files
 from memcli.model import settings
 
 TYPE_CHECKING = False
@@ -62,6 +62,8 @@ class Writing:
     def __enter__(self) -> "Writing":
         _ = self.store.settings  # refuses a store of a newer format before anything is touched
         self._state = self.store.folder(STATE, create=True)
+        from memcli.base import lock  # readers take none
+
         kind = lock.PatientLock if self.patient else lock.Lock
         try:
             self._lock = kind(self._state.where("lock")).__enter__()
@@ -78,12 +80,13 @@ class Writing:
         finally:
             self._close()
 
-    def note(self, entry: "dict[str, Any]") -> None:
+    def note(self, *entries: "dict[str, Any]") -> None:
         """Say in the journal what is about to be written. No fsync: after a power cut the files explain themselves."""
         import json
 
         assert self._state is not None
-        self._state.append("journal", json.dumps(entry).encode() + b"\n", durable=False)
+        lines = "".join(json.dumps(entry) + "\n" for entry in entries)
+        self._state.append("journal", lines.encode(), durable=False)
         self._noted = True
 
     def done(self) -> None:

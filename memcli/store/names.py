@@ -1,12 +1,14 @@
 """Facts whose file name does not follow from their key: made by hand, renamed or brought in by a synchroniser.
 
 Their names are kept in `.memcli/names.json` together with the time of the folder's last change, so that looking up a
-key costs the same in a store of ten facts and of a hundred thousand. The cache may be deleted at any time.
+key costs the same in a store of ten facts and of a hundred thousand. Keys stand there hashed, because a withheld one
+must not show outside its own file. The cache may be deleted at any time, and what it says is never taken on trust:
+readers compare the key that they find.
 """
 
 import json
 
-from memcli.base import errors, files
+from memcli.base import errors, files, sha256
 from memcli.model import keys
 from memcli.store import pair
 
@@ -15,10 +17,11 @@ if TYPE_CHECKING:
     from memcli.store.folder import Store
 
 _CACHE = "names.json"
+_UNSAFE = frozenset("/\0")
 
 
 def odd(store: "Store", folder: files.Folder) -> dict[str, str]:
-    """Key -> file name of every fact under a name of its own; read anew only when the folder has changed."""
+    """Hashed key -> file name of every fact under a name of its own; read anew only when the folder has changed."""
     stamp = _stamp(folder)
     kept = _load(store)
     if kept is not None and kept[0] == stamp:
@@ -26,6 +29,11 @@ def odd(store: "Store", folder: files.Folder) -> dict[str, str]:
     found = _scan(folder)
     _save(store, stamp, found)
     return found
+
+
+def of_key(known: dict[str, str], key: str) -> str | None:
+    """The file name of a key among those that `odd` found."""
+    return known.get(_hash(key)) if known else None
 
 
 def current(store: "Store", folder: files.Folder) -> dict[str, str] | None:
@@ -48,15 +56,15 @@ def regular(name: str, key: str) -> bool:
 def _scan(folder: files.Folder) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in pair.stems(folder.names()):
-        if _hashed(name):
+        if hashed(name):
             continue
         record = pair.read(folder, name)
         if record is not None and not follows(name, record.key):
-            found.setdefault(record.key, name)
+            found.setdefault(_hash(record.key), name)
     return found
 
 
-def _hashed(name: str) -> bool:
+def hashed(name: str) -> bool:
     """Names with a hash of the key are ours: reading all of them would make every look-up cost the whole store."""
     slug, dashes, digits = name.rpartition("--")
     return bool(dashes) and bool(slug) and len(digits) in (12, 16) and all(c in "0123456789abcdef" for c in digits)
@@ -70,6 +78,10 @@ def follows(name: str, key: str) -> bool:
         return False
 
 
+def _hash(key: str) -> str:
+    return sha256.hexadecimal(key.encode("utf-8", "surrogatepass"))[:32]
+
+
 def _stamp(folder: files.Folder) -> int:
     info = folder.info()
     return info.st_mtime_ns if info else 0
@@ -79,14 +91,16 @@ def _load(store: "Store") -> tuple[int, dict[str, str]] | None:
     try:
         with store.folder(".memcli") as state:
             data = state.read(_CACHE)
-        found = json.loads(data) if data else None
-        return (found["folder_mtime_ns"], found["odd"]) if isinstance(found, dict) else None
-    except (errors.MemcliError, ValueError, KeyError, RecursionError):
+        found = json.loads(data or b"null")
+        stamp, hashed = found["folder_mtime_ns"], found["hashed"]
+        good = all(isinstance(name, str) and not set(name) & _UNSAFE for name in hashed.values())
+        return (stamp, hashed) if good else None
+    except (errors.MemcliError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
 def _save(store: "Store", stamp: int, found: dict[str, str]) -> None:
-    data = json.dumps({"folder_mtime_ns": stamp, "odd": found}, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    data = json.dumps({"folder_mtime_ns": stamp, "hashed": found}).encode()
     try:
         with store.folder(".memcli") as state:
             if not state.missing:

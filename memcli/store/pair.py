@@ -3,9 +3,9 @@
 docs/format.md §3.4 is the table that `read` follows, §3.5 the protocol that `write` follows.
 """
 
-from memcli.base import errors, files, sha256
+from memcli.base import errors, files, ids, sha256
 from memcli.base.value import Value, value
-from memcli.model import header, labels, sidecar
+from memcli.model import header, keys, labels, sidecar
 from memcli.model.labels import Sensitivity
 
 TYPE_CHECKING = False
@@ -41,15 +41,15 @@ class Pair(Value):
 
     @property
     def key(self) -> str:
-        """The key that the files name, else the file name."""
+        """The key that the files name (in the normal form NFC), else the file name."""
         found = self.meta["key"] if self.meta else self.header.get("key")
-        return found if isinstance(found, str) and found else self.name
+        return keys.nfc(found if isinstance(found, str) and found else self.name)
 
     @property
     def id(self) -> str:
-        """The id of the value, "" for a file made by hand."""
+        """The id of the value, "" for a file made by hand, whatever else it calls its id."""
         found = self.meta["id"] if self.meta else self.header.get("id")
-        return found if isinstance(found, str) else ""
+        return str(found) if ids.valid(found) else ""
 
     @property
     def digest(self) -> str:
@@ -98,11 +98,7 @@ def write(
     new_value: a value with a new id, which readers must be able to find from its temp file once it is committed.
     Raises UsageError above 1 MiB, SystemFailure; on failure the old value stands unless the commit point was passed.
     """
-    for data in (md, side):
-        if data is not None and len(data) > files.MAX_FILE_BYTES:
-            raise errors.UsageError(
-                "the record would be larger than 1 MiB", hint="split it, or keep a reference to a file"
-            )
+    check_size(*(data for data in (md, side) if data is not None))
     w.note({"layer": layer, "name": name, "id": made})
     try:
         if md is not None:
@@ -138,12 +134,17 @@ def _discard(folder: files.Folder, name: str, made: str) -> None:
             continue  # The first error is the one to report; the journal leads the next writer here.
 
 
+def check_size(*data: bytes) -> None:
+    """Raises UsageError above 1 MiB. Callers ask before they archive what would be replaced."""
+    if max(map(len, data)) > files.MAX_FILE_BYTES:
+        raise errors.UsageError("the record would be larger than 1 MiB", hint="split it, or keep a reference to a file")
+
+
 def write_many(w: "Writing", folder: files.Folder, layer: str, rows: "list[tuple[str, str, bytes, bytes]]") -> None:
     """The protocol of `write` for many new values at once: rows of (name, id, md, sidecar), each file synced by one call."""
-    for name, made, md, side in rows:
-        if max(len(md), len(side)) > files.MAX_FILE_BYTES:
-            raise errors.UsageError("a record would be larger than 1 MiB")
-        w.note({"layer": layer, "name": name, "id": made})
+    for _, _, md, side in rows:
+        check_size(md, side)
+    w.note(*({"layer": layer, "name": name, "id": made} for name, made, _, _ in rows))
     written = []
     try:
         for name, made, md, side in rows:
@@ -165,8 +166,7 @@ def write_many(w: "Writing", folder: files.Folder, layer: str, rows: "list[tuple
 
 def drop(w: "Writing", folder: files.Folder, layer: str, gone: list[str]) -> None:
     """Take records out after their copies in the archive or trash are synced: the `.md` goes first, which commits it."""
-    for name in gone:
-        w.note({"layer": layer, "name": name, "drop": True})
+    w.note(*({"layer": layer, "name": name, "drop": True} for name in gone))
     for suffix in (MD, SIDE):
         for name in gone:
             folder.remove(name + suffix)
@@ -307,11 +307,19 @@ def _looks_conflicted(low: str) -> bool:
 
 
 def stems(names: list[str]) -> list[str]:
-    """The record names that a listing of file names holds, sorted."""
+    """The record names that a listing of file names holds, sorted; names that are not UTF-8 are none."""
     found = set()
     for n in names:
-        if n.endswith(MD) and not is_dropping(n):
-            found.add(n[: -len(MD)])
-        elif n.endswith(SIDE) and not is_dropping(n):
-            found.add(n[: -len(SIDE)])
+        suffix = MD if n.endswith(MD) else SIDE if n.endswith(SIDE) else ""
+        if suffix and not is_dropping(n) and is_text(n):
+            found.add(n[: -len(suffix)])
     return sorted(found)
+
+
+def is_text(name: str) -> bool:
+    """False for a file name that is not UTF-8: Python smuggles its bytes in as lone surrogates."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

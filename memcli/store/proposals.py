@@ -29,12 +29,14 @@ def same(key: str, text: str) -> tuple[str, str]:
 
 
 def find(store: "Store", key: str, text: str) -> Fact | None:
-    """The proposal that this key holds this, whatever its label; None when nobody made it."""
-    wanted = same(key, text)
+    """The proposal that this key holds this, whatever its label; None when nobody made it.
+
+    One that was edited by hand since says something else now; it still holds the place of what it was.
+    """
     with store.folder(*_PARTS) as folder:
         for hidden in (False, True):
-            found = pair.read(folder, _name(*wanted, hidden=hidden))
-            if found is not None and same(found.key, found.text) == wanted:
+            found = pair.read(folder, _name(*same(key, text), hidden=hidden))
+            if found is not None:
                 return facts.of_pair(found)
     return None
 
@@ -55,6 +57,8 @@ def put(w: "Writing", fact: Fact, old: Fact | None = None) -> Fact:
     md, side = facts.encode(fact)
     same_md, same_side = facts.encode(old) if old is not None and old.id == fact.id else (None, None)
     with w.store.folder(*_PARTS, create=True) as folder:
+        if old is None and folder.info(name + pair.MD) is not None:
+            raise errors.BadData("the file for this proposal is taken", path=folder.where(name + pair.MD))
         pair.write(
             w,
             folder,

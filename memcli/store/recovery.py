@@ -5,6 +5,7 @@ docs/format.md §3.4: a temp file is the value when the sidecar beside it alread
 """
 
 import json
+import os
 import re
 from datetime import datetime, timezone
 
@@ -18,20 +19,36 @@ if TYPE_CHECKING:
 
     from memcli.store.folder import Store
 
+_LAYERS = ("facts", "procedures", "proposed/facts", "proposed/procedures")
+_UNSAFE = frozenset("/\\\0")
+_LONGEST = 200
 _TEMP = re.compile(r"\.(?P<name>.+)\.(?:md|meta)\.(?P<id>[0-9a-f-]{36})\.tmp")
 
 
 def settle_journal(store: "Store", data: bytes) -> None:
     """Settle each record that the journal names. A torn line belongs to a write that had not begun."""
     for text in files.lines(data):
-        try:
-            entry = json.loads(text)
-            parts = tuple(entry["layer"].split("/"))
-        except (ValueError, KeyError, TypeError, AttributeError):
+        entry = _entry(text)
+        if entry is None:
             continue
-        with store.folder(*parts) as folder:
+        with store.folder(*entry["layer"].split("/")) as folder:
             if not folder.missing:
                 _settle_entry(store, folder, entry)
+
+
+def _entry(text: bytes) -> "dict[str, Any] | None":
+    """One line of the journal, None when no writer of ours can have meant it: names must stay in the layer's folder."""
+    try:
+        entry: dict[str, Any] = json.loads(text)
+        needed = ("name",) if entry.get("drop") else ("name", "id", "renamed") if "renamed" in entry else ("name", "id")
+        good = entry["layer"] in _LAYERS and all(_plain(entry[part]) for part in needed)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return entry if good else None
+
+
+def _plain(name: str) -> bool:
+    return 0 < len(os.fsencode(name)) <= _LONGEST and isinstance(name, str) and not set(name) & _UNSAFE
 
 
 def settle_folder(store: "Store", layer: str) -> list[str]:

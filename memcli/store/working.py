@@ -6,6 +6,7 @@ folded in by the next writer, so that reading never waits.
 """
 
 import json
+from datetime import datetime
 
 from memcli.base import errors, files, sha256
 from memcli.model import labels, sidecar
@@ -60,11 +61,11 @@ def every(store: "Store") -> "Iterator[Session | None]":
                 yield None
 
 
-def write(w: "Writing", session: Session) -> None:
+def write(w: "Writing", session: Session, now: datetime) -> None:
     """Replace a session's working memory, durably."""
     name = file_name(session.id)
     with w.store.folder(*FOLDER, create=True) as folder:
-        folder.replace(name + _SUFFIX, _encode(session))
+        folder.replace(name + _SUFFIX, _encode(session.replace(touched_at=now)))
         folder.remove(name + _SEEN)
 
 
@@ -121,6 +122,7 @@ def _encode(session: Session) -> bytes:
         "entries": [_row(e) for e in session.entries],
         "items": [_row(i) for i in session.items],
         "taken": list(session.taken[-_MOST_TAKEN:]),
+        "touched_at": session.touched_at and sidecar.show_instant(session.touched_at),
     }
     return json.dumps(raw, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
@@ -153,7 +155,14 @@ def _decode(raw: "dict[str, Any]", seen: dict[str, int]) -> Session:
     ]
     items = [Item(role=_role(r.get("role", "")), **_common(r, seen)) for r in _typed(raw["items"], list)]
     taken = tuple(map(_text, _typed(raw.get("taken", []), list)))
-    return Session(id=_text(raw["session"]), entries=tuple(entries), items=tuple(items), taken=taken)
+    touched = raw.get("touched_at")
+    return Session(
+        id=_text(raw["session"]),
+        entries=tuple(entries),
+        items=tuple(items),
+        taken=taken,
+        touched_at=None if touched is None else sidecar.instant(touched),
+    )
 
 
 def _common(row: "dict[str, Any]", seen: dict[str, int]) -> "dict[str, Any]":

@@ -322,10 +322,10 @@ class Rig:
         """Disturbs the command at the point, then reads, writes, recovers and reads. What is wrong, if anything."""
         with self.fresh() as store:
             outcome = self.run(point, store)
-            where = f"{self.case.name} {point.mode} at {self._name(point.at)}"
+            where = f"{self.case.name} {point.mode} at {self.named(point.at)}"
             return [f"{where}: {problem}" for problem in self._wrong(store, outcome, point)]
 
-    def _name(self, number: int) -> str:
+    def named(self, number: int) -> str:
         return next((str(c) for c in self.calls if c.number == number), f"{number} ?")
 
     def _wrong(self, store: str, outcome: Outcome, point: Point) -> list[str]:

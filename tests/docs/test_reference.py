@@ -117,7 +117,7 @@ CALLS = {
     "status": "status",
     "stats": "stats",
     "config": "config",
-    "fact set": "fact set key value",
+    "fact set": "fact set key value --check path:{dir}",
     "fact get": "fact get 'deploy target'",
     "fact list": "fact list --clearance restricted",
     "fact edit": "fact edit 'deploy target'",
@@ -136,7 +136,20 @@ CALLS = {
     "episode add": "episode add text --task task",
     "episode list": "episode list -n 0 --clearance restricted",
     "episode show": f"episode show {EPISODE}",
-    "context": "context 'deploy to production'",
+    "work set": "work set branch main --session s",
+    "work add": "work add text --role user --session s",
+    "work get": "work get branch --session s",
+    "work list": "work list --session s",
+    "context": "context 'deploy to production' --session s",
+    "work clear": "work clear --session s --yes",
+    "procedure propose": "procedure propose key --step 'One: do it' --task-type release",
+    "procedure approve": "procedure approve key --by user:anna",
+    "procedure record": "procedure record key --success --duration-ms 5",
+    "procedure reject": "procedure reject key --by user:anna",
+    "procedure best": "procedure best release",
+    "procedure list": "procedure list",
+    "procedure show": "procedure show key",
+    "verify": "verify",
     "source list": "source list",
     "source show": "source show anna",
     "source set": "source set anna --trust 0.9",
@@ -175,7 +188,7 @@ def expected(path: str) -> tuple[set[str], set[str]]:
     text = (REFERENCE / "json.md").read_text("utf-8").split(f"\n### memcli {path}\n")[1].split("\n### ")[0]
     for anchor in re.findall(r"\(#([\w-]+)\)", re.sub(r"(?m)^\|.*$", "", text)):
         name = anchor.replace("-", " ")
-        other = {"a fact": "A fact", "an episode": "An episode"}.get(name)
+        other = name[:1].upper() + name[1:] if name.startswith(("a ", "an ")) else None
         more = tables("Records")[other] if other else expected(name.removeprefix("memcli "))
         always, maybe = always | more[0], maybe | more[1]
     if path == "fact history":

@@ -330,7 +330,30 @@ NAMES = st.one_of(st.sampled_from(["a", "b", "key", "x-y", "_z", "on", "<<", "1"
 FIELD = st.tuples(NAMES, st.sampled_from([":", ": ", ":  ", " : "]), VALUES, GAP).map("".join)
 ITEM = st.tuples(GAP, st.sampled_from(["- ", "-  ", "-"]), VALUES, GAP).map("".join)
 NOISE = st.sampled_from(["", "  ", "# c", "  # c: d", "\t", "...", "a", "  b: c", "%TAG x"])
-SOURCES = st.lists(st.one_of(FIELD, ITEM, st.lists(ITEM, max_size=3).map("\n".join), NOISE), max_size=6).map("\n".join)
+# Rows of the plain subset, no key twice.
+GOOD = """a: b
+c: a b
+d: [x, -1, "y", ]
+e: [x, 1.5]
+f: {g: h, i: [j]}
+g:\v  - k\v  - {l: m}
+h: 1.10
+i: x:y#z
+"j k": "l\\n"
+k: null
+# note
+l: [ ]
+m: {n: {o: p}}
+n:
+o:\v- a b\v# note\v- -5
+p: /p/q""".split("\n")
+ROWS = st.one_of(FIELD, ITEM, st.lists(ITEM, max_size=3).map("\n".join), NOISE)
+# Many are mostly plain, so that the small reader often gets to the end.
+SOURCES = st.one_of(
+    st.lists(ROWS, max_size=6),
+    st.lists(st.sampled_from(GOOD), unique=True, min_size=1, max_size=6),
+    st.tuples(st.permutations(GOOD), st.integers(0, 5), ROWS).map(lambda t: [*t[0][: t[1]], t[2], *t[0][t[1] :]]),
+).map(lambda rows: "\n".join(rows).replace("\v", "\n"))
 
 
 def agree_or_decline(text):

@@ -1,0 +1,143 @@
+"""Proposing facts: what was observed goes to `proposed/`, each new run that observes it again is one more witness.
+
+Nothing here makes a fact. Texts are masked, never refused: nobody is there to be asked.
+"""
+
+import re
+from datetime import datetime
+
+from memcli.base import errors, ids
+from memcli.base.value import Value, value
+from memcli.model import keys, labels, policy, redact
+from memcli.model.labels import Sensitivity
+from memcli.model.records import Fact, Opinion, Source
+from memcli.store import facts, proposals
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from memcli.store.folder import Store, Writing
+
+CONFIDENCE = labels.CONFIDENCE_WORDS["medium"]
+_PLACEHOLDER = re.compile(r"\[[A-Z_]{2,24}\]")
+
+
+@value
+class Claim(Value):
+    """One statement that somebody made, and all that is known of where it comes from. origin: whose item it was found in."""
+
+    key: str
+    text: str
+    source: Source
+    run: str
+    sensitivity: Sensitivity
+    importance: float
+    origin: str = ""
+    domain: str = ""
+    tags: tuple[str, ...] = ()
+    modality: str = "text"
+    agent: str = ""
+    ttl_minutes: int = 0
+
+
+@value
+class Proposed(Value):
+    """What becomes of a claim. how: "proposed", "seen again" (one more witness), "unchanged" or "known" (a fact already)."""
+
+    fact: Fact
+    how: str
+
+    @property
+    def writes(self) -> bool:
+        """True when a file changes."""
+        return self.how in ("proposed", "seen again")
+
+
+def plan(store: "Store", claim: Claim, now: datetime) -> Proposed | None:
+    """What would become of a claim; None for one that cannot be kept (its key is personal, nothing is left of it)."""
+    made = _cleaned(store, claim, now)
+    if made is None:
+        return None
+    known = _fact(store, made, now)
+    if known is not None:
+        made = made.replace(key=known.key)
+        if proposals.same(known.key, known.text) == proposals.same(made.key, made.text):
+            return Proposed(fact=known, how="known")
+    old = proposals.find(store, made.key, made.text)
+    if old is None:
+        return Proposed(fact=made, how="proposed")
+    if old.state != "ok" or proposals.same(old.key, old.text) != proposals.same(made.key, made.text):
+        return Proposed(fact=old, how="unchanged")  # a person has changed it
+    return _again(old, made, now)
+
+
+def write(w: "Writing", claims: "Iterable[Claim]", now: datetime) -> list[Proposed]:
+    """Propose under the lock: each claim is looked at again, so what changed since it was planned counts."""
+    done = []
+    for claim in claims:
+        found = plan(w.store, claim, now)
+        if found is None:
+            continue
+        if found.writes:
+            old = proposals.find(w.store, found.fact.key, found.fact.text)
+            found = found.replace(fact=proposals.put(w, found.fact, old))
+        done.append(found)
+    return done
+
+
+def _cleaned(store: "Store", claim: Claim, now: datetime) -> Fact | None:
+    """The claim as a fact that may be stored."""
+    from memcli.engine import intake
+
+    if redact.scan(claim.key) or redact.scan(f"{claim.key}: {claim.text}", families=("secret",)):
+        return None
+    try:
+        key = keys.normal(claim.key)
+        taken = intake.take(store.settings, {"value": intake.clean(claim.text)}, mask_secrets=True)
+    except errors.UsageError:
+        return None
+    text = taken.texts["value"].strip()
+    if not any(c.isalnum() for c in _PLACEHOLDER.sub("", text)):
+        return None
+    return Fact(
+        id=ids.new(now),
+        key=key,
+        text=text,
+        source=claim.source,
+        run=claim.run,
+        agent=claim.agent,
+        confidence=CONFIDENCE,
+        ttl_minutes=claim.ttl_minutes or store.settings["defaults.ttl_minutes"],
+        sensitivity=max(labels.INTERNAL, claim.sensitivity, taken.least),
+        importance=claim.importance,
+        domain=claim.domain,
+        tags=claim.tags,
+        modality=claim.modality,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def _fact(store: "Store", made: Fact, now: datetime) -> Fact | None:
+    """The current fact of this key, however its first letters are written."""
+    with facts.Shelf(store) as shelf:
+        for key in dict.fromkeys((made.key, made.key.lower(), made.key[:1].upper() + made.key[1:], made.key.title())):
+            found = shelf.get(key)
+            if found is not None and policy.current(found, now, store.settings):
+                return found
+    return None
+
+
+def _again(old: Fact, made: Fact, now: datetime) -> Proposed:
+    """The same seen once more: another run is one more witness, and a stricter label holds."""
+    opinion = Opinion(source=str(made.source), run=made.run, at=now)
+    first = Opinion(source=str(old.source), run=old.run, at=old.created_at)
+    spoken = {policy.witness(o) for o in (first, *old.confirmations, *old.denials)}
+    label = max(old.sensitivity, made.sensitivity)
+    if policy.witness(opinion) in spoken and label == old.sensitivity:
+        return Proposed(fact=old, how="unchanged")
+    new = old.replace(sensitivity=label)
+    if policy.witness(opinion) not in spoken:
+        new = new.replace(confirmations=(*old.confirmations, opinion), confirmed_at=now)
+    return Proposed(fact=new, how="seen again")
