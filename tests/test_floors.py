@@ -28,6 +28,7 @@ TOO_LONG = {
     "model/detect.py",
     "cli/episode.py: add",
     "cli/fact.py: set_",
+    "engine/memorize.py: run",
     "engine/remember.py: set_fact",
 }
 
@@ -72,6 +73,7 @@ FENCES = (
             "cli/render.py": "the only renderer",
             "cli/main.py": "--version, before anything is imported",
             "cli/session.py": "asks for a yes",
+            "cli/review.py": "asks item by item",
         },
     ),
     Fence("uses the CLI framework", "typer rich click argparse", {"cli/full.py": "the full reader"}),

@@ -137,7 +137,7 @@ def _head(report: "Report", *, dry_run: bool) -> str:
     from memcli.cli import show
 
     counts = {
-        "episode": len(report.episodes),
+        "episode" if len(report.episodes) == 1 else "episodes": len(report.episodes),
         "proposed": len(report.proposed),
         "seen again": len(report.again),
         "known already": report.known,

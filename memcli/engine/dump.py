@@ -74,13 +74,19 @@ def _all(store: "Store") -> "Iterator[tuple[dict[str, Any], Sensitivity]]":
 
 def _facts(store: "Store") -> "Iterator[tuple[dict[str, Any], Sensitivity]]":
     live = {fact.name: fact for fact in facts.every(store)}
+    trash = {name: facts.former(store, name, "trash") for name in archive.names(store, facts.LAYER, "trash")}
+    heirs: dict[str, Sensitivity] = {}  # what came of the old key of a renamed fact
+    for fact in [*live.values(), *(f.fact for rows in trash.values() for f in rows)]:
+        heirs |= {key: max(fact.sensitivity, heirs.get(key, labels.PUBLIC)) for key in fact.renamed_from}
     for name in sorted({*live, *archive.names(store, facts.LAYER)}):
         present = live.get(name)
-        for former in facts.former(store, name):
-            if present is not None and former.fact.id == present.id:
-                continue  # left by a writer that was stopped
-            label = max(former.fact.sensitivity, present.sensitivity) if present else former.fact.sensitivity
-            yield fact_row(former.fact) | {"archived": _why(former.reason, former.at)}, label
+        rows = facts.former(store, name)
+        least = max([heirs.get(f.fact.key, labels.PUBLIC) for f in rows], default=labels.PUBLIC)
+        least = max(least, present.sensitivity) if present else least
+        for former in facts.strict([*rows, *trash.get(name, ())], least):
+            if former.place != "archive" or (present is not None and former.fact.id == present.id):
+                continue  # the trash stays here; the other was left by a writer that was stopped
+            yield fact_row(former.fact) | {"archived": _why(former.reason, former.at)}, former.fact.sensitivity
         if present is not None:
             yield fact_row(present), present.sensitivity
 

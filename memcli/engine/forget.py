@@ -10,6 +10,7 @@ from memcli.store import archive, episodes, facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from memcli.model.labels import Sensitivity
     from memcli.store.folder import Store, Writing
 
 
@@ -36,9 +37,11 @@ def forget(store: "Store", ref: str, *, now: datetime, purge: bool = False, dry_
         fact = find_fact(store, ref)
         if fact is None:
             return _purge_former(w, ref, purge)
-        facts.remove(w, [(_whole(fact, now), "forgotten")], now, place="trash")
-        erased = sum(archive.without(store, facts.LAYER, fact.name, None, p) for p in _PLACES) if purge else 0
-        return Forgotten(layer=facts.LAYER, ids=(fact.id,), erased=erased)
+        with facts.Shelf(store) as shelf:
+            gone = [_whole(f, now) for f in shelf.rivals(fact.key)] or [_whole(fact, now)]
+        facts.remove(w, [(f, "forgotten") for f in gone], now, place="trash")
+        erased = _erase(store, fact.key, gone) if purge else 0
+        return Forgotten(layer=facts.LAYER, ids=tuple(f.id for f in gone), erased=erased)
 
 
 def restore(store: "Store", ref: str, *, now: datetime) -> Fact | Episode:
@@ -52,8 +55,14 @@ def restore(store: "Store", ref: str, *, now: datetime) -> Fact | Episode:
             found = _former_episode(store, ref)
             if found is not None:
                 return _restore_episode(w, *found)
+            ended = find_episode(store, ref)
+            if ended is not None and policy.expired(ended, now):
+                episodes.take_out(w, ended.month, {ref: "expired"}, now, place="archive")
+                return _restore_episode(w, ended, "archive")
         choice = _choose(store, ref, now)
-        live = facts.get(store, choice.fact.key)
+        if choice.place == _UNSWEPT:
+            return facts.put(w, _kept_alive(store, choice.fact, now), choice.fact)
+        live = _present(store, choice.fact.key)
         if choice.reason == "superseded":
             return _renew(w, choice.fact, live, now)
         if live is not None:
@@ -70,20 +79,13 @@ def history(store: "Store", key: str) -> list[Former]:
     """Former values of a key, newest first, renamings followed; a leftover of the live value is not history."""
     key = keys.normal(key)
     live = facts.get(store, key)
-    found: dict[str, Former] = {}
-    for each in [key, *(live.renamed_from if live else ())]:
-        for name in file_names(store, each):
-            for former in facts.former(store, name):
-                if (live is None or former.fact.id != live.id) and former.fact.key in (key, *_former_keys(live)):
-                    found.setdefault(former.fact.id, former)
-    rows = sorted(found.values(), key=lambda f: f.fact.id, reverse=True)
-    return _strict_chain(rows, live)
+    return [f for f in _of_keys(store, (key, *_former_keys(live)), live) if f.place == "archive"][::-1]
 
 
 def file_names(store: "Store", key: str) -> list[str]:
     """The file names under which a key's values may lie."""
-    live = facts.get(store, key)
-    regular = [keys.file_name(key), keys.hidden_name(key)]
+    live = facts.get(store, key) if keys.possible(key) else None
+    regular = [keys.file_name(key), keys.hidden_name(key)] if keys.possible(key) else []
     return regular if live is None or live.name in regular else [live.name, *regular]
 
 
@@ -114,6 +116,7 @@ def find_episode(store: "Store", ref: str) -> Episode | None:
 
 
 _PLACES = ("archive", "trash")
+_UNSWEPT = "live"
 
 
 def _what(store: "Store", ref: str, purge: bool) -> Forgotten:
@@ -123,19 +126,42 @@ def _what(store: "Store", ref: str, purge: bool) -> Forgotten:
     fact = find_fact(store, ref)
     if fact is None and not purge:
         raise errors.NotFound("no record of this key or id", hint="memcli fact list, memcli episode list")
-    held = file_names(store, fact.key if fact else keys.normal(ref))
-    erased = sum(len(facts.former(store, n, p)) for n in dict.fromkeys(held) for p in _PLACES) if purge else 0
-    return Forgotten(layer=facts.LAYER, ids=(fact.id,) if fact else (), erased=erased)
+    with facts.Shelf(store) as shelf:
+        live = shelf.rivals(fact.key) or [fact] if fact else []
+    erased = _erase(store, fact.key if fact else keys.normal(ref), live, dry_run=True) if purge else 0
+    return Forgotten(layer=facts.LAYER, ids=tuple(f.id for f in live), erased=erased)
 
 
 def _purge_former(w: "Writing", ref: str, purge: bool) -> Forgotten:
-    erased = 0
-    if purge and not ids.valid(ref):
-        held = file_names(w.store, keys.normal(ref))
-        erased = sum(archive.without(w.store, facts.LAYER, n, None, p) for n in held for p in _PLACES)
+    erased = _erase(w.store, keys.normal(ref), []) if purge and not ids.valid(ref) else 0
     if not erased:
         raise errors.NotFound("no record of this key or id", hint="memcli fact list, memcli episode list")
     return Forgotten(layer=facts.LAYER, ids=(), erased=erased)
+
+
+def _erase(store: "Store", key: str, gone: list[Fact], *, dry_run: bool = False) -> int:
+    """Erase the former values of a key, also those from before it was renamed; how many."""
+    plan: dict[tuple[str, str], set[str] | None] = {}  # (file name, place): ids, None for the whole file
+    count = 0
+    chain = {f.supersedes for f in gone}
+    former_keys = [k for f in gone for k in reversed(f.renamed_from)]
+    for each in dict.fromkeys([key, *former_keys]):
+        names = dict.fromkeys([*(f.name for f in gone if each == key), *file_names(store, each)])
+        kept = {(n, p): facts.former(store, n, p) for n in names for p in _PLACES}
+        for row in [f.fact for rows in kept.values() for f in reversed(rows)]:
+            chain |= {row.supersedes} if each == key or row.id in chain else set()
+        # Another fact may have taken an old key since: of its file only what leads to this one, and what was before it.
+        born = max((f.created_at for f in gone if each in f.renamed_from and each != key), default=None)
+        taken = each != key and keys.possible(each) and facts.get(store, each) is not None
+        for where, rows in kept.items():
+            old = {f.fact.id for f in rows if born is None or f.at < born or (f.at == born and not taken)}
+            old |= {f.fact.id for f in rows if f.fact.id in chain}
+            plan[where] = None if len(old) == len(rows) else old
+            count += len(old)
+    for (name, place), held in plan.items():
+        if not dry_run and held != set():
+            archive.without(store, facts.LAYER, name, held, place)
+    return count
 
 
 def _whole(fact: Fact, now: datetime) -> Fact:
@@ -174,14 +200,12 @@ def _choose(store: "Store", ref: str, now: datetime) -> Former:
     if ids.valid(ref):
         held = {f.fact.key for f in _every_former(store) if f.fact.id == ref}
         found = [f for key in sorted(held) for f in _of_key(store, key) if f.fact.id == ref]
+        found += _unswept(store, find_fact(store, ref), now)
     else:
-        key = keys.normal(ref)
-        found = [f for f in _of_key(store, key) if f.reason != "superseded"]
-        live = facts.get(store, key)
-        current = live is not None and policy.current(live, now, store.settings)
-        found = (
-            found if found and not current else found or [f for f in _of_key(store, key) if f.reason == "superseded"]
-        )
+        live = facts.get(store, keys.normal(ref))
+        rows = _of_keys(store, (keys.normal(ref), *_former_keys(live)), live)
+        found = [f for f in rows if f.reason != "superseded"] + _unswept(store, live, now)
+        found = found or [f for f in rows if f.reason == "superseded"]
     if not found:
         raise errors.NotFound("nothing to restore under this key or id", hint="memcli fact history KEY")
     if len({f.fact.id for f in found}) > 1:
@@ -190,11 +214,42 @@ def _choose(store: "Store", ref: str, now: datetime) -> Former:
     return found[-1]
 
 
-def _of_key(store: "Store", key: str) -> list[Former]:
+def _unswept(store: "Store", fact: Fact | None, now: datetime) -> list[Former]:
+    """A fact that has ended though no sweep has taken it out yet: it comes back like one that was swept."""
+    if fact is None or policy.current(fact, now, store.settings):
+        return []
+    return [Former(fact=fact, reason="expired", at=now, place=_UNSWEPT)]
+
+
+def _present(store: "Store", key: str) -> Fact | None:
+    """The live fact of a key, or the one that had this key before it was renamed."""
     live = facts.get(store, key)
-    found = [f for n in file_names(store, key) for p in _PLACES for f in facts.former(store, n, p)]
-    rows = [f for f in found if f.fact.key == key and (live is None or f.fact.id != live.id)]
-    return _strict_chain(sorted(rows, key=lambda f: f.fact.id, reverse=True), live)[::-1]
+    if live is not None:
+        return live
+    return next((f for f in facts.every(store) if key in f.renamed_from), None)
+
+
+def _of_key(store: "Store", key: str) -> list[Former]:
+    return _of_keys(store, (key,), facts.get(store, key))
+
+
+def _of_keys(store: "Store", wanted: tuple[str, ...], live: Fact | None) -> list[Former]:
+    """Former values of a key and of those that it had before, oldest first, each as strict as what followed it."""
+    found: dict[tuple[str, str], Former] = {}
+    for name in dict.fromkeys(n for key in wanted for n in file_names(store, key)):
+        for place in _PLACES:
+            for former in facts.former(store, name, place):
+                if former.fact.key in wanted and (live is None or former.fact.id != live.id):
+                    found.setdefault((former.fact.id, place), former)
+    if not found:
+        return []
+    return facts.strict(list(found.values()), live.sensitivity if live else _heirs(store, wanted[0]))
+
+
+def _heirs(store: "Store", key: str) -> "Sensitivity":
+    """The strictest label of what came of a key that is no more: it was renamed, and perhaps forgotten after that."""
+    heirs = [*facts.every(store), *(f.fact for f in _every_former(store))]
+    return max((f.sensitivity for f in heirs if key in f.renamed_from), default=labels.PUBLIC)
 
 
 def _every_former(store: "Store") -> list[Former]:
@@ -217,16 +272,6 @@ def _kept_alive(store: "Store", fact: Fact, now: datetime) -> Fact:
 
 def _former_keys(live: Fact | None) -> tuple[str, ...]:
     return live.renamed_from if live else ()
-
-
-def _strict_chain(rows: list[Former], live: Fact | None) -> list[Former]:
-    """Newest first: an archived value is read at least as strictly as every one that came after it."""
-    strict = live.sensitivity if live else labels.PUBLIC
-    found = []
-    for former in rows:
-        strict = max(strict, former.fact.sensitivity)
-        found.append(former.replace(fact=former.fact.replace(sensitivity=strict)))
-    return found
 
 
 def _month_of_id(ref: str) -> str:

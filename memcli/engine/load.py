@@ -285,7 +285,7 @@ class Loader:
             at=at,
             text=texts["text"],
             sensitivity=label,
-            steps=steps if isinstance(steps, int) and steps > 0 else 0,
+            steps=steps if type(steps) is int and steps > 0 else 0,
             evidence=_mappings(raw, "evidence"),
             **meta | plain | lists,
         )

@@ -181,13 +181,13 @@ def _is_name(tokens: list[str], pattern: str, speaker: str) -> bool:
         return False
     if not (cues.PERSONS | cues.VERBS).isdisjoint(tokens) or any(t in cues.MINE | cues.OURS for t in tokens[1:]):
         return False
-    if alone and first in cues.VAGUE:
+    if alone and first in cues.VAGUE | cues.FIELDS:
         return False
     if pattern not in ("colon", "dash"):
         return True
     if first[0].isdigit() or last.endswith(("error", "exception", "warning")):
         return False
-    return not (alone and first in cues.FIELDS | cues.COMMANDS)
+    return not (alone and first in cues.COMMANDS)
 
 
 def _said(words_: str, pattern: str) -> str:

@@ -68,6 +68,7 @@ class _Reader:
         self.said: list[tuple[datetime | None, str, str]] = []
         self.tools: list[str] = []
         self.skipped = 0
+        self.known = 0
 
     def row(self, raw: "Any") -> None:
         """One line of JSON."""
@@ -82,6 +83,7 @@ class _Reader:
             self.skipped += 1
 
     def message(self, raw: "dict[str, Any]", when: object) -> None:
+        self.known += 1
         role = _ROLES.get(str(raw.get("role")).lower(), "")
         at = _instant(when)
         for kind, text in self._parts(raw.get("content")):
@@ -127,7 +129,7 @@ def read(text: str) -> Transcript:
     if bare[:1] in ("{", "["):
         for raw in _rows(bare, reader):
             reader.row(raw)
-        if reader.said or reader.tools:
+        if reader.known:
             return reader.done()
         reader = _Reader()
     _plain(text, reader)

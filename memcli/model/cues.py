@@ -91,7 +91,7 @@ VAGUE = _words(
     "catch news error bug mistake next step conclusion "
     "проблема вопрос дело идея суть причина план цель итог результат ответ ошибка разница задача"
 )
-# As the whole subject of "X: Y": the names of fields, of levels and of places in a log, not of things.
+# As the whole subject: the names of fields, of levels and of places in a log, not of things.
 FIELDS = _words(
     "name id type status date time title description version value key url uri path file line email phone see usage output "
     "input returns args params default http https debug info warn warning error fatal trace traceback critical yes no ok "

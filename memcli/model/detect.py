@@ -28,7 +28,7 @@ _re = cache(re.compile)
 
 _SOLID, _WORD = "[A-Za-z0-9]", "[A-Za-z0-9_-]"
 # Kind, prefixes, alphabet and least length of the rest: as the vendors document them, or as their keys show.
-_VENDORS = (
+_VENDORS: tuple[tuple[str, tuple[str, ...], str, int], ...] = (
     ("github_token", ("ghp_", "gho_", "ghs_", "ghu_", "ghr_"), _SOLID, 30),
     ("github_token", ("github_pat_",), _WORD, 36),
     ("gitlab_token", ("glpat-", "gldt-", "glrt-", "glptt-", "glft-", "glsoat-", "glcbt-"), _WORD, 20),
@@ -54,7 +54,7 @@ _VENDORS = (
     ("docker_token", ("dckr_pat_",), _WORD, 20),
     ("atlassian_token", ("ATATT3",), _WORD, 40),
 )
-_PREFIXES = {prefix: (kind, *rest) for kind, prefixes, *rest in _VENDORS for prefix in prefixes}
+_PREFIXES = {prefix: (kind, rest, least) for kind, prefixes, rest, least in _VENDORS for prefix in prefixes}
 _LONG = 20  # no key of the table is shorter
 # Kind, trigger, length of the longest word that it needs, expression whose group 1 is the secret.
 _SHAPES = (
@@ -187,7 +187,20 @@ _KEYS = (
     "pin(?:[ -]?code)?|пин(?:-?код)?|secret|секрет|token|токен|key|ключ|credentials?|creds|authorization"
 )
 # What every one of those words begins with or holds: a text without any of them compiles nothing.
-_STEMS = ("pass", "pw", "psw", "kennwort", "contrase", "senha", "парол", "密码", "パスワ", "pin", "пин", "secret")
+_STEMS: tuple[str, ...] = (
+    "pass",
+    "pw",
+    "psw",
+    "kennwort",
+    "contrase",
+    "senha",
+    "парол",
+    "密码",
+    "パスワ",
+    "pin",
+    "пин",
+    "secret",
+)
 _STEMS += ("секрет", "token", "токен", "key", "ключ", "cred", "authori")
 _KINDS = dict.fromkeys(("pin", "пин"), "pin") | dict.fromkeys(("sec", "сек", "cre"), "secret")
 _KINDS |= dict.fromkeys(("tok", "ток", "aut"), "token") | dict.fromkeys(("key", "клю"), "api_key")

@@ -26,6 +26,7 @@ _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 _ID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _HEADER = rf"(?m)^## ({_TIME}) (\{{.*\}})$".encode()
 _END = rf"<!-- end ({_ID}) (\w+) -->\n?".encode()
+_END_LINE = rf"(?m)^<!-- end ({_ID}) ([^\n]*?) ?-->\n?".encode()
 _RAISE = rf"(?m)^<!-- raise ({_ID}) ([^\n]*?) -->$".encode()
 _PROPER_END = rf"(?:^|\n)<!-- (?:(?:end|raise) ({_ID}) \w+|torn {_TIME}) -->\n\Z".encode()
 _STRUCTURAL = rf"(?:## {_TIME} \{{|<!-- (?:end|raise|torn) )"
@@ -81,7 +82,7 @@ def append(w: "Writing", episode: Episode) -> Episode:
     """Add one episode to its month and make it durable. Returns it with the id and month it got."""
     month = month_of(episode.at)
     with w.store.folder(LAYER, create=True) as folder:
-        end, size = folder.tail(month + SUFFIX, _TAIL_BYTES)
+        end, size = _tail(folder, month)
         made = episode.id or ids.new(episode.at, after=_last_id(end))
         stored = episode.replace(id=made, month=month)
         folder.append(month + SUFFIX, opening(end, size, month, episode.at) + encode(stored))
@@ -91,14 +92,14 @@ def append(w: "Writing", episode: Episode) -> Episode:
 def append_many(w: "Writing", month: str, found: list[Episode], at: datetime) -> None:
     """Add the entries of one month with one write; stopped half-way, whole entries and at most one torn one stand."""
     with w.store.folder(LAYER, create=True) as folder:
-        end, size = folder.tail(month + SUFFIX, _TAIL_BYTES)
+        end, size = _tail(folder, month)
         folder.append(month + SUFFIX, opening(end, size, month, at) + b"".join(map(encode, found)))
 
 
 def raise_label(w: "Writing", episode: Episode, label: labels.Sensitivity) -> None:
     """Raise an entry's label by one amend line; the strictest holds."""
     with w.store.folder(LAYER) as folder:
-        end, size = folder.tail(episode.month + SUFFIX, _TAIL_BYTES)
+        end, size = _tail(folder, episode.month)
         lead = opening(end, size, episode.month, episode.at)
         folder.append(episode.month + SUFFIX, lead + f"<!-- raise {episode.id} {label} -->\n".encode())
 
@@ -159,6 +160,12 @@ def former(store: "Store", place: str) -> "Iterator[tuple[Episode, str, datetime
                 yield found.replace(month=month), row["reason"], row["at"]
 
 
+def _tail(folder: files.Folder, month: str) -> tuple[bytes, int]:
+    """The end of a log with LF, whatever a checkout made of its line ends, and its size."""
+    end, size = folder.tail(month + SUFFIX, _TAIL_BYTES)
+    return end.replace(b"\r\n", b"\n"), size
+
+
 def opening(end: bytes, size: int, month: str, at: datetime) -> bytes:
     """What must be written before an entry: the title of a new log, or the mark of a torn end."""
     if size == 0:
@@ -215,10 +222,20 @@ def parse(data: bytes, month: str) -> Log:
         if entry.id in raised:
             entry = entry.replace(sensitivity=max(entry.sensitivity, raised[entry.id]))
         if entry.state != "ok":
-            problems.append((data.count(b"\n", 0, start) + 1, entry.state))
+            problems.append((start, entry.state))
         found[entry.id] = entry
-    problems += [(data.count(b"\n", 0, m.start()) + 1, "conflict_markers") for m in _re(_CONFLICT).finditer(data)]
-    return Log(month=month, entries=tuple(found.values()), problems=tuple(sorted(problems)))
+    problems += [(m.start(), "conflict_markers") for m in _re(_CONFLICT).finditer(data)]
+    return Log(month=month, entries=tuple(found.values()), problems=_by_line(data, problems))
+
+
+def _by_line(data: bytes, problems: list[tuple[int, str]]) -> tuple[tuple[int, str], ...]:
+    """Problems by line in place of offset; the lines are counted once, however many problems there are."""
+    found, line, position = [], 1, 0
+    for start, code in sorted(problems):
+        line += data.count(b"\n", position, start)
+        position = start
+        found.append((line, code))
+    return tuple(found)
 
 
 def _spans(data: bytes, problems: list[tuple[int, str]]) -> "Iterator[tuple[int, int, Episode]]":
@@ -239,8 +256,7 @@ def _spans(data: bytes, problems: list[tuple[int, str]]) -> "Iterator[tuple[int,
 
 def _entry(data: bytes, match: "re.Match[bytes]", problems: list[tuple[int, str]]) -> tuple[int, Episode | None]:
     def problem(code: str) -> None:
-        # Counted here alone: a count for each entry would make reading a month cost the square of its length.
-        problems.append((data.count(b"\n", 0, match.start()) + 1, code))
+        problems.append((match.start(), code))
 
     try:
         head = sidecar.parse(match[2])
@@ -288,8 +304,8 @@ def _by_marker(data: bytes, begin: int, made: str) -> "tuple[re.Match[bytes] | N
     """After a hand edit: the first end line with this id, before the next header."""
     next_header = _re(_HEADER).search(data, begin)
     limit = next_header.start() if next_header else len(data)
-    line = re.compile(rf"^<!-- end ({re.escape(made)}) ([^\n]*?) ?-->\n?".encode(), re.M)
-    found = line.search(data, begin, limit)
+    ends = _re(_END_LINE).finditer(data, begin, limit)
+    found = next((m for m in ends if m[1].decode() == made), None)
     return (found, max(begin, found.start() - 1)) if found else (None, 0)
 
 
@@ -329,6 +345,8 @@ def _fields(head: "dict[str, Any]") -> "dict[str, Any]":
     for name in _TEXTS:
         if name in head:
             found[name] = _typed(head[name], str)
+    if found.get("outcome") not in labels.OUTCOMES:
+        found["outcome"] = "unknown"
     for name in _LISTS:
         if name in head:
             found[name] = tuple(_typed(x, str) for x in _typed(head[name], list))

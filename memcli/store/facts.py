@@ -37,7 +37,7 @@ class Shelf:
     def __init__(self, store: "Store") -> None:
         self._store = store
         self._folder = store.folder(LAYER)
-        self._odd: dict[str, str] | None = None
+        self._odd: dict[str, list[str]] | None = None
 
     def __enter__(self) -> "Shelf":
         return self
@@ -49,17 +49,27 @@ class Shelf:
         """As `facts.get`."""
         if self._folder.missing:
             return None
-        found = self._read(key, (keys.file_name(key), keys.hidden_name(key)))
-        if not found:
-            if self._odd is None:
-                self._odd = names.odd(self._store, self._folder)
-            by_hand = names.of_key(self._odd, key)
-            found = self._read(key, (by_hand,) if by_hand else ())
-        return _one([_fact(p, self._store) for p in found])
+        return _one(self._read(key, _regular(key)) or self._read(key, self._by_hand(key)))
 
-    def _read(self, key: str, candidates: tuple[str, ...]) -> "list[Pair]":
+    def rivals(self, key: str) -> list[Fact]:
+        """Every file of the key as a fact of its own; more than one when the key is in conflict."""
+        if self._folder.missing:
+            return []
+        return self._read(key, list(dict.fromkeys([*_regular(key), *self._by_hand(key)])))
+
+    def _by_hand(self, key: str) -> list[str]:
+        if self._odd is None:
+            self._odd = names.odd(self._store, self._folder)
+        return names.of_key(self._odd, key)
+
+    def _read(self, key: str, candidates: list[str]) -> list[Fact]:
         """Never another key's value: what a file says of its key decides, not its name."""
-        return [p for name in candidates if (p := pair.read(self._folder, name)) and p.key == key]
+        found = (p for name in candidates if (p := pair.read(self._folder, name)) and p.key == key)
+        return [_fact(p, self._store) for p in found]
+
+
+def _regular(key: str) -> list[str]:
+    return [keys.file_name(key), keys.hidden_name(key)]
 
 
 def every(store: "Store") -> "Iterator[Fact]":
@@ -214,6 +224,15 @@ def former(store: "Store", name: str, place: str = "archive") -> list[Former]:
         if fact is not None:
             found.append(Former(fact=fact, reason=row["reason"], at=row["at"], place=place))
     return found
+
+
+def strict(rows: list[Former], least: "labels.Sensitivity" = labels.PUBLIC) -> list[Former]:
+    """Oldest first: a former value is read at least as strictly as every one that came after it, and as `least`."""
+    found = []
+    for each in sorted(rows, key=lambda f: f.fact.id, reverse=True):
+        least = max(least, each.fact.sensitivity)
+        found.append(each.replace(fact=each.fact.replace(sensitivity=least)))
+    return found[::-1]
 
 
 def of_pair(p: "Pair") -> Fact:

@@ -20,8 +20,8 @@ _CACHE = "names.json"
 _UNSAFE = frozenset("/\0")
 
 
-def odd(store: "Store", folder: files.Folder) -> dict[str, str]:
-    """Hashed key -> file name of every fact under a name of its own; read anew only when the folder has changed."""
+def odd(store: "Store", folder: files.Folder) -> dict[str, list[str]]:
+    """Hashed key -> file names of every fact under a name of its own; read anew only when the folder has changed."""
     stamp = _stamp(folder)
     kept = _load(store)
     if kept is not None and kept[0] == stamp:
@@ -31,18 +31,18 @@ def odd(store: "Store", folder: files.Folder) -> dict[str, str]:
     return found
 
 
-def of_key(known: dict[str, str], key: str) -> str | None:
-    """The file name of a key among those that `odd` found."""
-    return known.get(_hash(key)) if known else None
+def of_key(known: dict[str, list[str]], key: str) -> list[str]:
+    """The file names of a key among those that `odd` found."""
+    return known.get(_hash(key), []) if known else []
 
 
-def current(store: "Store", folder: files.Folder) -> dict[str, str] | None:
+def current(store: "Store", folder: files.Folder) -> dict[str, list[str]] | None:
     """What is cached, if it still holds."""
     kept = _load(store)
     return kept[1] if kept is not None and kept[0] == _stamp(folder) else None
 
 
-def keep(store: "Store", folder: files.Folder, known: dict[str, str] | None) -> None:
+def keep(store: "Store", folder: files.Folder, known: dict[str, list[str]] | None) -> None:
     """After our own write under a regular name: what was known still holds at the folder's new time."""
     if known is not None:
         _save(store, _stamp(folder), known)
@@ -53,14 +53,14 @@ def regular(name: str, key: str) -> bool:
     return name in (keys.hidden_name(key), keys.file_name(key))
 
 
-def _scan(folder: files.Folder) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _scan(folder: files.Folder) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
     for name in pair.stems(folder.names()):
         if hashed(name):
             continue
         record = pair.read(folder, name)
         if record is not None and not follows(name, record.key):
-            found.setdefault(_hash(record.key), name)
+            found.setdefault(_hash(record.key), []).append(name)
     return found
 
 
@@ -87,19 +87,23 @@ def _stamp(folder: files.Folder) -> int:
     return info.st_mtime_ns if info else 0
 
 
-def _load(store: "Store") -> tuple[int, dict[str, str]] | None:
+def _load(store: "Store") -> tuple[int, dict[str, list[str]]] | None:
     try:
         with store.folder(".memcli") as state:
             data = state.read(_CACHE)
         found = json.loads(data or b"null")
         stamp, hashed = found["folder_mtime_ns"], found["hashed"]
-        good = all(isinstance(name, str) and not set(name) & _UNSAFE for name in hashed.values())
+        good = all(isinstance(held, list) and all(map(_plain, held)) for held in hashed.values())
         return (stamp, hashed) if good else None
     except (errors.MemcliError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def _save(store: "Store", stamp: int, found: dict[str, str]) -> None:
+def _plain(name: object) -> bool:
+    return isinstance(name, str) and not set(name) & _UNSAFE
+
+
+def _save(store: "Store", stamp: int, found: dict[str, list[str]]) -> None:
     data = json.dumps({"folder_mtime_ns": stamp, "hashed": found}).encode()
     try:
         with store.folder(".memcli") as state:

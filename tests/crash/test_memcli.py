@@ -17,8 +17,12 @@ RECOVER = "2026-11-15T10:30:00Z"
 READ = "2026-11-15T11:00:00Z"
 CANARY = "kingfisher"
 KEY = "deploy target"
-SECOND_KILLS = 25  # of each command, in a normal run
 SHOWN = 12  # problems in a failure's message
+
+# A normal run's share of what `-m full` does whole.
+SECOND_KILLS = POWER_CUTS = 10
+STEPS, STEPS_A_STORE, ALL_KILLS = 100, 200, 10_000
+FULL_SECONDS = 3600
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("memcli.cli.fact") is None, reason="memcli has no fact commands yet"
@@ -127,34 +131,38 @@ def test_a_failed_call_leaves_old_or_new(rig: Rig) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.timeout(FULL_SECONDS)
 def test_any_failed_call_leaves_old_or_new(rig: Rig) -> None:
     judge([rig.check(point) for point in rig.points(errno_modes(SIX_ERRNOS))])
 
 
-def second_kills(rig: Rig) -> list[tuple[Point, Argv, int]]:
-    points = rig.points(("before", "half"))
-    return [(point, *later) for point in points for later in rig.second_points(point)]
-
-
 def test_a_second_kill_inside_the_recovery(rig: Rig) -> None:
-    chosen = random.Random(rig.case.name).choices(second_kills(rig), k=SECOND_KILLS)
-    judge([rig.check_second(*strike) for strike in chosen])
+    dice = random.Random(rig.case.name)
+    points = dice.choices(rig.points(("before", "half")), k=SECOND_KILLS)
+    judge([rig.check_second(point, *dice.choice(rig.second_points(point))) for point in points])
 
 
 @pytest.mark.full
+@pytest.mark.timeout(FULL_SECONDS)
 def test_every_second_kill_inside_the_recovery(rig: Rig) -> None:
-    judge([rig.check_second(*strike) for strike in second_kills(rig)])
+    points = rig.points(("before", "half"))
+    judge([rig.check_second(point, *later) for point in points for later in rig.second_points(point)])
 
 
 def test_a_power_cut_leaves_old_or_new(rig: Rig) -> None:
+    states = powerloss.enumerate_states(rig)
+    chosen = random.Random(rig.case.name).sample(states, min(POWER_CUTS, len(states)))
+    judge([powerloss.check(rig, state) for state in chosen])
+
+
+@pytest.mark.full
+@pytest.mark.timeout(FULL_SECONDS)
+def test_every_power_cut_leaves_old_or_new(rig: Rig) -> None:
     judge([powerloss.check(rig, state) for state in powerloss.enumerate_states(rig)])
 
 
 def test_a_power_cut_after_a_kill_and_another_try(rig: Rig) -> None:
     judge([powerloss.check_after_kill(rig, point) for point in rig.points(("before",))])
-
-
-STEPS, STEPS_A_STORE, ALL_KILLS = 100, 200, 10_000
 
 
 def test_a_random_history(server: Server, scratch: pathlib.Path) -> None:
@@ -163,7 +171,7 @@ def test_a_random_history(server: Server, scratch: pathlib.Path) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(FULL_SECONDS)
 def test_ten_thousand_random_kills(server: Server, scratch: pathlib.Path) -> None:
     kills, found, seed = 0, [], 1
     while kills < ALL_KILLS:

@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -150,6 +151,13 @@ CALLS = {
     "procedure list": "procedure list",
     "procedure show": "procedure show key",
     "verify": "verify",
+    "remember": "remember 'We decided to move the load test to Thursday.'",
+    "consolidate": "consolidate --session t --task task --transcript {dir}/said.txt",
+    "review list": "review list",
+    "review show": "review show 10a44d9137c5",
+    "review accept": "review accept 10a44d9137c5 --by user:anna",
+    "review reject": "review reject 433fb74e6e8a --by user:anna",
+    "review diff": "review diff HEAD",
     "source list": "source list",
     "source show": "source show anna",
     "source set": "source set anna --trust 0.9",
@@ -166,6 +174,8 @@ CALLS = {
 }
 # Sections whose fields follow from another page.
 FREE = ("config",)
+# Not called here.
+TALKS = {"review walk": "only on a terminal"}
 
 
 def tables(section: str) -> dict[str, tuple[set[str], set[str]]]:
@@ -202,11 +212,18 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The document of every call."""
     folder = tmp_path_factory.mktemp("json")
     store = folder / "memory"
-    shutil.copytree(transcript.SAMPLE, store)
+    shutil.copytree(transcript.SAMPLE, store, ignore=shutil.ignore_patterns(".memcli"))
     (folder / "lines.jsonl").write_text('{"kind": "fact", "key": "line", "text": "text", "sensitivity": "public"}\nx\n')
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EDITOR", "true")
         patch.setenv("GIT_CEILING_DIRECTORIES", str(folder))
+        (folder / "said.txt").write_text("We decided to move the load test to Thursday.\n")
+        for words in (
+            ["init", "-q"],
+            ["add", "-A"],
+            ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"],
+        ):
+            subprocess.run(["git", "-C", str(store), *words], check=True)
         for name in ("VISUAL", "MEMCLI_STORE", "MEMCLI_TENANT", "MEMCLI_NOW", "MEMCLI_SOURCE"):
             patch.delenv(name, raising=False)
         return dict(_answers(folder, store))
@@ -233,7 +250,7 @@ def _run(words: list[str]) -> Any:
 
 
 def test_every_command_is_called() -> None:
-    assert set(CALLS) == set(PATHS)
+    assert {*CALLS, *TALKS} == set(PATHS)
 
 
 @pytest.mark.parametrize("path", [path for path in PATHS if path in CALLS])

@@ -108,7 +108,7 @@ def play(text: str, folder: Path) -> list[Step]:
     played = steps(text)
     home, private = folder / "home", folder / "private"
     private.mkdir(parents=True)
-    shutil.copytree(SAMPLE, home / "sample_memory")
+    shutil.copytree(SAMPLE, home / "sample_memory", ignore=shutil.ignore_patterns(".memcli"))
     (home / ".gitconfig").write_text(
         "[user]\nname = Anna Keller\nemail = anna@larder.example\n[init]\ndefaultBranch = main\n[core]\nabbrev = 7\n"
     )

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 from datetime import timedelta
 
 import pytest
@@ -385,6 +386,7 @@ def test_any_write_over_a_hand_edit_leaves_a_whole_pair_with_its_text(box: Box, 
 @pytest.mark.parametrize("way", ["set", "adopt", "tag", "forget"])
 def test_a_hand_made_file_with_any_id_can_be_taken_over(box: Box, front: str, way: str) -> None:
     box.md("k").write_text(f"---\n{front}key: k\nsensitivity: internal\n---\n\nby hand\n")
+    os.utime(box.md("k"), (at().timestamp(),) * 2)
     words = {"set": ("set", "k", "new"), "adopt": ("adopt", "k"), "tag": ("set", "k", "--tag", "t"), "forget": ("forget", "k", "--yes")}
     box.ok("fact", *words[way])
     if way == "forget":

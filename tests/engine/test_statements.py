@@ -154,6 +154,7 @@ NEGATIVES = [
     "https://example.com: down",
     "memcli/engine/rank.py: 95 lines",
     "name: Anna",
+    "The key is 42",
     "def f(x): return x",
     '"deploy target": "Fly.io"',
     "> The deploy target is Heroku",
@@ -212,12 +213,19 @@ def test_two_values_of_one_key_are_both_told() -> None:
     assert said("The port is 8080. The port is 9090.") == [("port", "8080"), ("port", "9090")]
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["[" * 200_000, " " * 200_000, "a - " * 50_000, "это " * 50_000, "*" * 200_000, ". a" * 60_000, "<memory-" * 30_000]
-    + ["<memory-12ab34cd>" * 20_000, "```\n" * 50_000, "Answer: " * 40_000, "word " * 60_000 + "is x"],
-    ids=range(11),
-)
+ODD = [
+    "[" * 200_000,
+    " " * 200_000,
+    "a - " * 50_000,
+    "это " * 50_000,
+    "*" * 200_000,
+    ". a" * 60_000,
+    "Answer: " * 40_000,
+]
+ODD += ["<memory-" * 30_000, "<memory-12ab34cd>" * 20_000, "```\n" * 50_000, "word " * 60_000 + "is x"]
+
+
+@pytest.mark.parametrize("text", ODD, ids=range(len(ODD)))
 def test_odd_texts_cost_little(text: str) -> None:
     start = time.process_time()
     assert statements.find(text) == []

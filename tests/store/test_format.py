@@ -355,15 +355,17 @@ def test_a_sidecar_that_breaks_a_rule_makes_the_record_restricted_and_is_never_r
 
 
 def test_archived_lines_of_several_with_one_id_the_last_holds_and_torn_ones_are_passed_over(box: Box) -> None:
-    name = "k"
+    meta = sidecar.encode({n: getattr(PLAIN, n) for n in ("key", "source", "confidence", "created_at", "updated_at")})
     lines = [
-        archive.line("superseded", T0, "facts", name, {"id": FIRST}, {}, "one"),
-        b'{"format":1,"reason":"supers',
-        b"\n",
-        archive.line("superseded", T0, "facts", name, {"id": SECOND}, {}, "two"),
-        archive.line("expired", T0, "facts", name, {"id": FIRST}, {}, "three"),
+        archive.line("superseded", T0, "facts", "k", meta | {"id": FIRST}, {}, "one"),
+        b'{"format":1,"reason":"supers\n',
+        b'\n{"format":1}\n[]\nnull\n\xff\n',
+        archive.line("superseded", T0, "facts", "k", meta | {"id": SECOND}, {}, "two"),
+        archive.line("expired", T0, "facts", "k", meta | {"id": FIRST}, {}, "three"),
     ]
-    found = archive.rows(b"".join(lines))
+    (box.root / "archive").mkdir()
+    (box.root / "archive" / "k.jsonl").write_bytes(b"".join(lines))
+    found = archive.read(box.store, "facts", "k")
     assert [(r["meta"]["id"], r["text"]) for r in found] == [(SECOND, "two"), (FIRST, "three")]
 
 
