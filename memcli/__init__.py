@@ -25,6 +25,16 @@ def open(path: str | None = None, *, tenant: str | None = None) -> "Memory":
     return memory.open_memory(path, tenant=tenant)
 
 
+def init(path: str | None = None, *, tenant: str | None = None, git: bool = False) -> "Memory":
+    """Make a store in a folder (this one unless named), or what it lacks, and open it.
+
+    git: a repository too, unless the folder is in one. Raises errors.UsageError, errors.SystemFailure.
+    """
+    from memcli.engine import memory
+
+    return memory.init(path, tenant=tenant, git=git)
+
+
 def __getattr__(name: str) -> object:
     # Loaded on demand: the command line pays only for what it runs.
     if name == "errors":

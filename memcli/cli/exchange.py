@@ -1,15 +1,17 @@
 """`memcli import` and `memcli export`: records as files of other forms."""
 
+import json
+import json
 import sys
 
-from memcli.base import errors
+from memcli.base import errors, text
 from memcli.cli import session
 from memcli.cli.call import Context, Output
 from memcli.model import labels
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from typing import BinaryIO
 
     from memcli.engine.dump import Dumped
     from memcli.engine.load import Report
@@ -36,13 +38,14 @@ def import_(
     loader = load.Loader(
         session.store(ctx), now=session.now(ctx), trusted=trusted, supersede=supersede, dry_run=dry_run
     )
-    report = loader.load(_lines(path))
+    with _opened(path) as stream:
+        report = loader.load(load.lines(stream))
     counts = {n: getattr(report, n) for n in ("created", "superseded", "updated", "unchanged", "archived")}
     data = {**counts, "conflicts": list(report.conflicts), "masked": report.masked, "restricted": report.restricted}
     data["bad"] = [{"line": number, "why": why} for number, why in report.bad]
     word = "would import" if dry_run else "imported"
-    text = f"{word}: {', '.join(f'{v} {k}' for k, v in counts.items() if v) or 'nothing'}\n"
-    return Output(data, text, notes=_notes(report), exit_code=4 if report.bad and not any(counts.values()) else 0)
+    said = f"{word}: {', '.join(f'{v} {k}' for k, v in counts.items() if v) or 'nothing'}\n"
+    return Output(data, said, notes=_notes(report), exit_code=4 if report.bad and not any(counts.values()) else 0)
 
 
 def export(
@@ -66,7 +69,9 @@ def export(
     store, limit = session.store(ctx), labels.sensitivity(clearance)
     if path == "-":
         lines, done = dump.to_text(store, limit)
-        return Output(None, "".join(lines), notes=_left(done))
+        data = list(map(json.loads, lines)) if ctx.json else None
+        # Already JSON: hidden characters must be escaped the way of JSON, or the backup could not be read back.
+        return Output(data, "".join(map(text.inert_json, lines)), notes=_left(done))
     done = dump.to_file(store, path, limit)
     data = {"records": done.written, "left_out": done.left_out, "path": path}
     return Output(data, f"exported {done.written}\n", notes=_left(done))
@@ -78,8 +83,10 @@ def _left(done: "Dumped") -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _lines(path: str) -> "Iterable[bytes]":
+def _opened(path: str) -> "BinaryIO":
     if path == "-":
+        if sys.stdin is None:
+            raise errors.UsageError("there is no stdin to read")
         return sys.stdin.buffer
     try:
         return open(path, "rb")

@@ -164,8 +164,8 @@ def rename(ctx: Context, old: str, new: str) -> Output:
     """
     from memcli.engine import remember
 
-    fact = remember.rename_fact(session.store(ctx), old, new, now=session.now(ctx))
-    return _written(fact, "renamed", ())
+    fact, changed = remember.rename_fact(session.store(ctx), old, new, now=session.now(ctx))
+    return _written(fact, "renamed" if changed else "unchanged", ())
 
 
 def history(ctx: Context, key: str, *, clearance: str = "internal", reveal: bool = False) -> Listing:

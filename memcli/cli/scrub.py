@@ -11,6 +11,6 @@ def scrub(ctx: Context) -> Output:
     """
     from memcli.model import redact
 
-    shown = redact.mask(session.text_or_stdin("-") or "")
+    shown = redact.mask(session.text_or_stdin("-", most_mib=32) or "")
     notes = (f"replaced: {', '.join(f'{n} {c}' for n, c in sorted(shown.counts.items()))}",) if shown.counts else ()
     return Output({"text": shown, "replaced": shown.counts}, f"{shown}\n", notes=notes)

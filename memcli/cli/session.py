@@ -42,12 +42,18 @@ def writer_kind() -> str:
     return "user" if os.isatty(0) else "unknown"
 
 
-def text_or_stdin(words: str | None) -> str | None:
-    """The text itself, or for `-` all of stdin without its final newline. Raises UsageError when it is not UTF-8."""
+def text_or_stdin(words: str | None, *, most_mib: int = 4) -> str | None:
+    """The text itself, or for `-` all of stdin without its final newline.
+
+    Raises UsageError when it is not UTF-8, or larger than `most_mib`: whatever is read is held in memory.
+    """
     if words != "-":
         return words
     try:
-        found = sys.stdin.buffer.read().decode("utf-8")
+        data = sys.stdin.buffer.read((most_mib << 20) + 1)
+        if len(data) > most_mib << 20:
+            raise errors.UsageError(f"stdin is larger than {most_mib} MiB", hint="pass it in parts")
+        found = data.decode("utf-8")
     except UnicodeDecodeError:
         raise errors.UsageError("stdin is not UTF-8") from None
     except AttributeError:
@@ -55,13 +61,16 @@ def text_or_stdin(words: str | None) -> str | None:
     return found[:-1] if found.endswith("\n") else found
 
 
-def file_or_stdin(path: str) -> str:
-    """The text of a file, or of stdin for `-`. Raises NotFound, UsageError when it is not UTF-8."""
+def file_or_stdin(path: str, *, most_mib: int = 64) -> str:
+    """The text of a file, or of stdin for `-`. Raises NotFound, UsageError when it is not UTF-8 or too large."""
     if path == "-":
-        return text_or_stdin("-") or ""
+        return text_or_stdin("-", most_mib=most_mib) or ""
     try:
         with open(path, "rb") as f:
-            return f.read().decode("utf-8-sig")
+            data = f.read((most_mib << 20) + 1)
+        if len(data) > most_mib << 20:
+            raise errors.UsageError(f"the file is larger than {most_mib} MiB", path=path)
+        return data.decode("utf-8-sig")
     except (FileNotFoundError, IsADirectoryError):
         raise errors.NotFound("no such file", path=path) from None
     except UnicodeDecodeError:

@@ -22,8 +22,11 @@ def init(ctx: Context, directory: str | None = None, *, git: bool = False) -> Ou
 
     if directory is not None and ctx.store is not None and os.path.abspath(directory) != os.path.abspath(ctx.store):
         raise errors.UsageError("the folder is named twice", hint="memcli init DIR, or memcli --store DIR init")
-    path = directory or ctx.store or os.environ.get("MEMCLI_STORE") or None
-    made = stores.make(path, tenant=ctx.tenant or os.environ.get("MEMCLI_TENANT") or None, git=git)
+    named = [p for p in (directory, ctx.store, os.environ.get("MEMCLI_STORE")) if p is not None]
+    if named and not named[0]:
+        raise errors.UsageError("the folder's name is empty", hint="memcli init DIR; a variable that is not set?")
+    tenant = ctx.tenant if ctx.tenant is not None else os.environ.get("MEMCLI_TENANT")
+    made = stores.make(named[0] if named else None, tenant=tenant, git=git)
     word = "made" if made.new else "unchanged"
     data = {"how": word, "store": made.root, "tenant": made.tenant or None, "new": list(made.new), "git": made.git}
     return Output(data, f"{word} {made.root}\n")

@@ -83,7 +83,7 @@ class Writer:
         rate = f"{procedure.successes} of {procedure.runs} runs succeeded" if procedure.runs else "never run yet"
         due = policy.procedure_review(procedure, self.now)
         rate += ", on trial" if procedure.runs < policy.TRIAL_RUNS else ""
-        rate += f", needs review: {due}" if due else ""
+        rate += f", needs review: {self.name(due)}" if due else ""
         lines = [
             f"- {self.name(procedure.title)}: a starting point, adapt it ({rate}, moving rate {procedure.rate:.0%})"
         ]

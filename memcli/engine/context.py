@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from memcli.store.folder import Store
 
 BYTES_PER_TOKEN = 4
+_LEAST_LINE = 60  # no record's line is shorter: its id alone takes 36
 _SERVED_STATES = ("approved", "trial")
 
 
@@ -120,13 +121,13 @@ class _Choice:
 
     def _fate(self, scored: "Scored") -> str:
         item = scored.record
-        if isinstance(item, Fact) and policy.quarantined(item.source) and not self.query.untrusted:
+        if policy.quarantined(item.source) and not self.query.untrusted:
             return "untrusted"
         if isinstance(item, Fact) and item.state in ("damaged", "conflict"):
             return "damaged"
         layer = _layer(item)
         if not self._relevant(scored):
-            if layer != "facts" or item.importance < policy.PROTECTED_FROM:
+            if layer != "facts" or not policy.protected(item):
                 return "irrelevant"
             layer = "important"  # what matters whatever the task, but no more than a few
         if layer in self.left:
@@ -139,6 +140,10 @@ class _Choice:
         if _task(self.query):
             return scored.relevance >= rank.RELEVANT_FROM
         return _layer(scored.record) != "procedures" or bool(self.query.task_type)
+
+    def _answered(self) -> bool:
+        """True when something stored is about the task, whether or not it fitted."""
+        return any(self._relevant(s) for s, fate in self.fates if fate in ("wanted", "shown", "space", "limit"))
 
     def ask(self, request: "dict[str, Any] | None") -> None:
         """Lines of the request: its turns, then what the user says now."""
@@ -167,25 +172,44 @@ class _Choice:
         room = self._give_request(room)
         if self.desk is not None:
             room, self.lines["working"] = self.desk.place(room, self.limit.size, self._title("working"))
-        shown = []
+        shown = self._give(room)
+        final = self._text(self._account(seen, len(shown) + self._held("shown")), note=not self._answered())
+        held = tuple(self.desk.shown()) if self.desk is not None else ()
+        return Block(text=final, receipt=self._receipt(seen, now, clearance, final), shown=tuple(shown), working=held)
+
+    def _give(self, room: int) -> "list[Scored]":
+        """Space for records, best first; one that would take more than half of it waits until the others have theirs."""
+        lines: dict[int, tuple[str, Redacted]] = {}
+        large: list[tuple[int, str, Redacted, int]] = []
+        half = room // 2
         for i, (scored, fate) in enumerate(self.fates):
             if fate != "wanted":
                 continue
-            line = self.writer.record(scored)
-            layer = _layer(scored.record)
-            cost = self.limit.size(f"{line}\n") + (0 if self.lines.get(layer) else self._title(layer))
-            if cost > room:
+            if room < _LEAST_LINE:
                 self.fates[i] = (scored, "space")
                 continue
-            room -= cost
-            self.fates[i] = (scored, "shown")
+            layer, line = _layer(scored.record), self.writer.record(scored)
+            cost = self.limit.size(f"{line}\n")
+            if cost > half:
+                large.append((i, layer, line, cost))
+                continue
+            room = self._place(i, layer, line, cost, room, lines)
+        for i, layer, line, cost in large:
+            room = self._place(i, layer, line, cost, room, lines)
+        for _, (layer, line) in sorted(lines.items()):
             self.lines.setdefault(layer, []).append(line)
-            shown.append(scored)
-        final = self._text(
-            self._account(seen, len(shown) + self._held("shown")), note=not any(map(self._relevant, shown))
-        )
-        held = tuple(self.desk.shown()) if self.desk is not None else ()
-        return Block(text=final, receipt=self._receipt(seen, now, clearance, final), shown=tuple(shown), working=held)
+        return [self.fates[i][0] for i in sorted(lines)]
+
+    def _place(
+        self, i: int, layer: str, line: "Redacted", cost: int, room: int, lines: "dict[int, tuple[str, Redacted]]"
+    ) -> int:
+        if not any(held == layer for held, _ in lines.values()):
+            cost += self._title(layer)
+        self.fates[i] = (self.fates[i][0], "space" if cost > room else "shown")
+        if cost > room:
+            return room
+        lines[i] = (layer, line)
+        return room - cost
 
     def _give_request(self, room: int) -> int:
         kept: list[Redacted] = []

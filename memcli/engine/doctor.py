@@ -205,9 +205,10 @@ def _no_pair(store: "Store", d: files.Folder, layer: str, name: str) -> "Iterato
 
 def _pair(found: pair.Pair, path: str, now: datetime) -> "Iterator[Finding]":
     if found.problem:
-        yield Finding(code=found.problem, path=path)
+        beside = found.problem in ("damaged_sidecar", "newer_format")
+        yield Finding(code=found.problem, path=path.removesuffix(pair.MD) + pair.SIDE if beside else path)
     in_text = labels.stored_sensitivity(found.header.get("sensitivity"))
-    if in_text is None and found.problem != "damaged_header":
+    if in_text is None and found.problem not in ("damaged_header", "conflict_markers"):
         yield Finding(code="bad_label", path=path)
     elif found.meta and in_text is not None and in_text != found.meta["sensitivity"]:
         yield Finding(code="label_differs", path=path)

@@ -196,7 +196,7 @@ def _restore_episode(w: "Writing", episode: Episode, place: str) -> Episode:
 
 
 def _choose(store: "Store", ref: str, now: datetime) -> Former:
-    """The one former value that is meant. Raises NotFound and Refused."""
+    """The one former value that is meant. Raises NotFound and UsageError."""
     if ids.valid(ref):
         held = {f.fact.key for f in _every_former(store) if f.fact.id == ref}
         found = [f for key in sorted(held) for f in _of_key(store, key) if f.fact.id == ref]
@@ -210,7 +210,7 @@ def _choose(store: "Store", ref: str, now: datetime) -> Former:
         raise errors.NotFound("nothing to restore under this key or id", hint="memcli fact history KEY")
     if len({f.fact.id for f in found}) > 1:
         listed = ", ".join(f"{f.fact.id} ({f.reason} {f.at:%Y-%m-%d})" for f in found)
-        raise errors.Refused("several former values could be meant", hint=f"name one id: {listed}")
+        raise errors.UsageError("several former values could be meant", hint=f"name one id: {listed}")
     return found[-1]
 
 

@@ -7,23 +7,26 @@ backup of one's own store. One bad line never stops the rest.
 
 from datetime import datetime
 
-from memcli.base import clock, errors, ids, sha256
+from memcli.base import clock, errors, files, ids, sha256
 from memcli.base.value import Value, value
-from memcli.engine import intake
-from memcli.model import keys, labels, records, sidecar
+from memcli.engine import intake, remember
+from memcli.model import keys, labels, records, redact, sidecar
 from memcli.model.records import Episode, Fact, Procedure, Source, SourceRecord
 from memcli.store import archive, episodes, facts, procedures, sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, BinaryIO
 
     from memcli.store.folder import Store
 
 BATCH = 2000
+_LONG_BYTES = 100_000
+_MOST_SKIPPED_BYTES = 256 << 20
 MAX_LINE_BYTES = 4 << 20
 _EPISODE_BATCH = 20_000
+_BATCH_BYTES = 32 << 20
 _FACT_ONLY = ("valid_from", "valid_to", "confirmed_at")
 
 
@@ -61,21 +64,30 @@ class Loader:
         self._former: dict[str, list[tuple[Fact, str, datetime]]] = {}
         self._last: dict[str, str] = {}
         self._episodes: dict[str, dict[str, Episode]] = {}
+        self._ended: dict[str, list[tuple[Episode, str, datetime]]] = {}
         self._held = 0
 
     def load(self, lines: "Iterable[bytes]") -> Report:
         """Read all lines. Raises Locked and SystemFailure; what was written before stands, and a second run completes it."""
+        held = 0
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             try:
-                self._take(number, _parse(line))
+                self._take(number, _parse(line), is_long=len(line) > _LONG_BYTES)
             except BadLine as e:
                 self.bad.append((number, str(e)))
-            except errors.UsageError as e:
+            except (errors.UsageError, errors.BadData, errors.Refused) as e:
                 self.bad.append((number, e.message))
+            held += len(line)
+            # Not inside: what a flush raises is not the fault of this line.
+            if len(self._facts) >= BATCH or self._held >= _EPISODE_BATCH or held > _BATCH_BYTES:
+                self._flush_facts()
+                self._flush_episodes()
+                held = 0
         self._flush_facts()
         self._flush_episodes()
+        self._flush_ended()
         return Report(
             **self.counts,
             conflicts=tuple(self.conflicts),
@@ -84,10 +96,10 @@ class Loader:
             restricted=self.restricted,
         )
 
-    def _take(self, number: int, raw: "dict[str, Any]") -> None:
+    def _take(self, number: int, raw: "dict[str, Any]", *, is_long: bool) -> None:
         kind = raw.get("kind")
         if kind == "fact":
-            self._take_fact(number, raw)
+            self._take_fact(number, raw, is_long=is_long)
         elif kind == "episode":
             self._take_episode(raw)
         elif kind == "procedure":
@@ -97,8 +109,10 @@ class Loader:
         else:
             raise BadLine("kind is none of fact, episode, procedure, source")
 
-    def _take_fact(self, number: int, raw: "dict[str, Any]") -> None:
+    def _take_fact(self, number: int, raw: "dict[str, Any]", *, is_long: bool) -> None:
         fact = self._fact(raw)
+        if is_long or fact.header or fact.relations:
+            _check_storable(facts.encode, fact)
         archived = raw.get("archived")
         if archived is not None:
             self._take_former(fact, archived)
@@ -106,13 +120,10 @@ class Loader:
         if fact.key in self._facts:
             self._flush_facts()
         self._facts[fact.key] = (number, fact)
-        if len(self._facts) >= BATCH:
-            self._flush_facts()
 
     def _take_former(self, fact: Fact, archived: object) -> None:
-        if not isinstance(archived, dict) or archived.get("reason") not in archive.REASONS:
-            raise BadLine("archived has no known reason")
-        self._former.setdefault(fact.key, []).append((fact, archived["reason"], _instant(archived, "at") or self.now))
+        reason, at = _ending(archived)
+        self._former.setdefault(fact.key, []).append((fact, reason, at or self.now))
         self._last[fact.key] = fact.id
 
     def _flush_facts(self) -> None:
@@ -136,8 +147,10 @@ class Loader:
         with facts.Shelf(self.store) as shelf:
             for key, (number, fact) in batch.items():
                 old = shelf.get(key)
+                if old is not None and old.state in ("bare", "drift"):
+                    old = remember.as_archived(old, self.now)
                 how, ready = self._against(fact, old)
-                if how == "conflict":
+                if how == "conflict" or (old is None and shelf.taken(facts.new_name(fact))):
                     self.conflicts.append(number)
                     continue
                 self.counts[how] += 1
@@ -149,14 +162,14 @@ class Loader:
         """What becomes of a fact whose key may have a value already."""
         if old is None:
             return "created", fact
-        if old.state in ("damaged", "conflict"):
+        if old.state in ("damaged", "conflict", "half"):
             return "conflict", None
         kept = fact.replace(
             name=old.name, digest=old.digest, state=old.state, sensitivity=max(fact.sensitivity, old.sensitivity)
         )
         if kept.text == old.text:
             stricter = old.replace(sensitivity=kept.sensitivity)
-            changed = kept.replace(id=old.id) if self.trusted else stricter
+            changed = kept.replace(id=old.id) if self.trusted and old.state == "ok" else stricter
             return ("unchanged", None) if changed == old else ("updated", changed)
         wins = self.supersede or (self.trusted and fact.supersedes == old.id)
         if not wins or fact.id == old.id:
@@ -177,16 +190,19 @@ class Loader:
 
     def _take_episode(self, raw: "dict[str, Any]") -> None:
         episode = self._episode(raw)
-        if raw.get("archived") is not None:
-            return  # an ended episode stays ended; the archive of logs is not rebuilt
+        archived = raw.get("archived")
+        if archived is not None:
+            reason, at = _ending(archived)
+            self._ended.setdefault(episodes.month_of(episode.at), []).append((episode, reason, at or self.now))
+            return
         month = self._episodes.setdefault(episodes.month_of(episode.at), {})
         if episode.id in month:
             self.counts["unchanged"] += 1
+            first = month[episode.id]
+            month[episode.id] = first.replace(sensitivity=max(first.sensitivity, episode.sensitivity))
             return
         month[episode.id] = episode
         self._held += 1
-        if self._held >= _EPISODE_BATCH:
-            self._flush_episodes()
 
     def _flush_episodes(self) -> None:
         held, self._episodes, self._held = self._episodes, {}, 0
@@ -195,27 +211,51 @@ class Loader:
                 self._new_episodes(month, by_id)
                 continue
             with self.store.writing(patient=True) as w:
-                new = self._new_episodes(month, by_id)
+                new, stricter = self._new_episodes(month, by_id)
                 if new:
                     episodes.append_many(w, month, new, self.now)
+                for episode in stricter:
+                    episodes.raise_label(w, episode, episode.sensitivity)
 
-    def _new_episodes(self, month: str, by_id: dict[str, Episode]) -> list[Episode]:
-        present = {e.id for e in episodes.read(self.store, month).entries}
-        new = [e.replace(month=month) for e in by_id.values() if e.id not in present]
+    def _flush_ended(self) -> None:
+        """Episodes that had ended stay ended: they go to the archive, each once."""
+        for month, rows in sorted(self._ended.items()):
+            present = {e.id for e, _, _ in episodes.former(self.store, "archive")}
+            fresh = [(e.replace(month=month), reason, at) for e, reason, at in rows if e.id not in present]
+            self.counts["archived"] += len(fresh)
+            self.counts["unchanged"] += len(rows) - len(fresh)
+            if fresh and not self.dry_run:
+                with self.store.writing(patient=True):
+                    lines = b"".join(episodes.archived_line(e, reason, at) for e, reason, at in fresh)
+                    archive.append(self.store, episodes.LAYER, month, lines)
+
+    def _new_episodes(self, month: str, by_id: dict[str, Episode]) -> tuple[list[Episode], list[Episode]]:
+        """Those that are not there yet, and those that are there under a weaker label."""
+        present = episodes.read(self.store, month).entries
+        known = {e.id for e in present}
+        new = [e.replace(month=month) for e in by_id.values() if e.id not in known]
+        stricter = [
+            old.replace(sensitivity=by_id[old.id].sensitivity)
+            for old in present
+            if old.id in by_id and by_id[old.id].sensitivity > old.sensitivity
+        ]
         self.counts["created"] += len(new)
-        self.counts["unchanged"] += len(by_id) - len(new)
-        return sorted(new, key=lambda e: (e.at, e.id))
+        self.counts["updated"] += len(stricter)
+        self.counts["unchanged"] += len(by_id) - len(new) - len(stricter)
+        return sorted(new, key=lambda e: (e.at, e.id)), stricter
 
     def _put_procedure(self, made: Procedure) -> None:
         old = procedures.get(self.store, made.key)
+        made = made.replace(sensitivity=max(made.sensitivity, old.sensitivity)) if old else made
+        _check_storable(procedures.encode, made)
         same = old is not None and procedures.encode(old) == procedures.encode(made.replace(name=old.name))
         if old is not None and not same and not (self.trusted or self.supersede):
             self.conflicts.append(0)
             return
-        self.counts["unchanged" if same else "created" if old is None else "updated"] += 1
         if not same and not self.dry_run:
             with self.store.writing(patient=True) as w:
-                procedures.put(w, made.replace(name=old.name) if old else made)
+                procedures.put(w, made.replace(name=old.name) if old else made, old)
+        self.counts["unchanged" if same else "created" if old is None else "updated"] += 1
 
     def _put_source(self, record: SourceRecord) -> None:
         old = next((s for s in sources.every(self.store) if s.id == record.id), None)
@@ -225,21 +265,23 @@ class Loader:
             )
             listed = record.list if record.list == "block" else old.list if old else ""
             record = record.replace(trust=trust, list=listed)
-        self.counts["unchanged" if old == record else "created" if old is None else "updated"] += 1
         if old != record and not self.dry_run:
             with self.store.writing(patient=True) as w:
                 sources.put(w, record)
+        self.counts["unchanged" if old == record else "created" if old is None else "updated"] += 1
 
     def _fact(self, raw: "dict[str, Any]") -> Fact:
         key = keys.normal(_text(raw, "key"))
-        texts, label = self._scrub(raw, {"key": key, "value": _text(raw, "text")}, ("key",))
+        plain = {n: _text(raw, n, "") for n in ("domain", "modality", "run", "agent", "check")}
+        lists = {n: _strings(raw, n) for n in ("tags", "derived_from", "renamed_from")}
+        scanned = {"key": key, "value": _text(raw, "text"), **plain} | {n: "\n".join(x) for n, x in lists.items()}
+        texts, label = self._scrub(raw, scanned, ("key",))
+        lists = {n: tuple(texts[n].split("\n")) if lists[n] and texts[n] != scanned[n] else lists[n] for n in lists}
+        plain = {n: texts[n] for n in plain}
         created, updated = self._times(raw)
         meta = self._meta(raw)
-        made = raw.get("id") if ids.valid(raw.get("id")) else None
-        made = made or ids.derived(updated, _hash("fact", key, texts["value"], clock.show(updated)))
+        made = self._id(raw) or ids.derived(updated, _hash("fact", key, texts["value"], clock.show(updated)))
         times = {n: t for n in _FACT_ONLY if (t := _instant(raw, n))}
-        lists = {n: _strings(raw, n) for n in ("tags", "derived_from", "renamed_from")}
-        plain = {n: _text(raw, n, "") for n in ("domain", "modality", "run", "agent", "check")}
         follows = raw.get("supersedes") if ids.valid(raw.get("supersedes")) else self._last.get(key, "")
         return Fact(
             id=str(made),
@@ -249,8 +291,8 @@ class Loader:
             updated_at=updated,
             sensitivity=label,
             supersedes=str(follows) if str(follows) != made else "",
-            relations=_mappings(raw, "relations"),
-            header=raw["header"] if isinstance(raw.get("header"), dict) else None,
+            relations=self._masked(_mappings(raw, "relations"), label),
+            header=self._masked(raw["header"], label) if isinstance(raw.get("header"), dict) else None,
             confirmations=self._opinions(raw, "confirmations"),
             denials=self._opinions(raw, "denials"),
             **meta | times | lists | plain | {"modality": plain["modality"] or "text"},
@@ -274,8 +316,7 @@ class Loader:
         if plain["outcome"] and plain["outcome"] not in labels.OUTCOMES:
             raise BadLine("outcome is none of the four words")
         meta = self._meta(raw, ttl=self.store.settings["defaults.episode_ttl_minutes"])
-        made = raw.get("id") if ids.valid(raw.get("id")) else None
-        made = made or ids.derived(
+        made = self._id(raw) or ids.derived(
             at, _hash("episode", clock.show(at), texts["text"], plain["session"], meta["source"].id)
         )
         plain |= {"outcome": plain["outcome"] or "unknown", "modality": plain["modality"] or "text"}
@@ -286,7 +327,7 @@ class Loader:
             text=texts["text"],
             sensitivity=label,
             steps=steps if type(steps) is int and steps > 0 else 0,
-            evidence=_mappings(raw, "evidence"),
+            evidence=self._masked(_mappings(raw, "evidence"), label),
             **meta | plain | lists,
         )
 
@@ -298,9 +339,7 @@ class Loader:
         if not steps:
             raise BadLine("a procedure needs steps")
         created, updated = self._times(raw)
-        made = (
-            raw.get("id") if ids.valid(raw.get("id")) else ids.derived(updated, _hash("procedure", key, texts["value"]))
-        )
+        made = self._id(raw) or ids.derived(updated, _hash("procedure", key, texts["value"]))
         state = raw.get("state") if raw.get("state") in labels.PROCEDURE_STATES else "pending"
         by = raw.get("validated_by")
         return Procedure(
@@ -321,6 +360,13 @@ class Loader:
             **self._meta(raw) | self._uses(raw),
         )
 
+    def _id(self, raw: "dict[str, Any]") -> str | None:
+        """The id that a line brings. One of the future would win every conflict to come, so nobody else may bring it."""
+        made = raw.get("id")
+        if not ids.valid(made) or (not self.trusted and ids.milliseconds(made) > self.now.timestamp() * 1000):
+            return None
+        return str(made)
+
     def _uses(self, raw: "dict[str, Any]") -> "dict[str, Any]":
         """How often a procedure worked: only one's own backup may say so."""
         if not self.trusted:
@@ -338,6 +384,8 @@ class Loader:
 
     def _source_record(self, raw: "dict[str, Any]") -> SourceRecord:
         renamed = {k: v for k, v in raw.items() if k not in ("kind", "source_kind") and v is not None}
+        renamed |= self._masked({k: v for k, v in renamed.items() if k != "id"}, labels.INTERNAL)
+        keys.normal(_text(raw, "id"))
         try:
             return sources.decode({"format": 1, "kind": raw.get("source_kind"), **_seen(renamed)})
         except sidecar.Damaged:
@@ -346,6 +394,7 @@ class Loader:
     def _meta(self, raw: "dict[str, Any]", ttl: int | None = None) -> "dict[str, Any]":
         settings = self.store.settings
         source = _source(raw["source"]) if raw.get("source") else Source(id="import", kind="import")
+        source = source.replace(id=_mask(source.id, ("secret",)))  # who said it stays, a credential does not
         if not self.trusted and source.kind != "import":
             source = source.replace(via="import")
         minutes = raw.get("ttl_minutes")
@@ -399,6 +448,43 @@ class Loader:
         self.masked += any(taken.texts[n] != t for n, t in texts.items())
         return taken.texts, max(label, taken.least)
 
+    def _masked(self, item: "Any", label: "labels.Sensitivity") -> "Any":
+        """A JSON value with what `_scrub` would replace in a text of this label replaced."""
+        families = [] if self.trusted and label >= labels.RESTRICTED else ["secret"]
+        families += [] if self.trusted and label >= labels.SENSITIVE else ["pii"]
+        return _mask(item, tuple(families)) if item and families else item
+
+
+def _mask(item: "Any", families: tuple[str, ...]) -> "Any":
+    """Every text in a JSON value with its findings replaced by their kind."""
+    if isinstance(item, str):
+        return str.__str__(redact.mask(item, families=families))
+    if isinstance(item, dict):
+        return {_mask(k, families): _mask(v, families) for k, v in item.items()}
+    return type(item)(_mask(v, families) for v in item) if isinstance(item, (list, tuple)) else item
+
+
+def lines(stream: "BinaryIO") -> "Iterator[bytes]":
+    """The lines of a stream, however long one is: what is beyond the limit is skipped, not held. Raises UsageError."""
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        yield line
+        skipped = 0
+        while line and not line.endswith(b"\n"):
+            line = stream.readline(MAX_LINE_BYTES)
+            skipped += len(line)
+            if skipped > _MOST_SKIPPED_BYTES:
+                raise errors.UsageError("this is no JSON-lines file: it has a line without end")
+
+
+def _check_storable(encode: "Callable[[Any], tuple[bytes, bytes]]", record: "Any") -> None:
+    """Raises BadLine for what no file can hold: one such line must not stop the batch that it is in."""
+    try:
+        size = max(map(len, encode(record)))
+    except ValueError:
+        raise BadLine("it holds what no file can: a list or object too deep, a number too long or no number") from None
+    if size > files.MAX_FILE_BYTES:
+        raise BadLine("the record would be larger than 1 MiB")
+
 
 def _parse(line: bytes) -> "dict[str, Any]":
     if len(line) > MAX_LINE_BYTES:
@@ -446,8 +532,15 @@ def _instant(raw: "dict[str, Any]", name: str) -> datetime | None:
     return clock.parse(found)
 
 
+def _ending(archived: object) -> tuple[str, datetime | None]:
+    """Why and when a value ended."""
+    if not isinstance(archived, dict) or archived.get("reason") not in archive.REASONS:
+        raise BadLine("archived has no known reason")
+    return str(archived["reason"]), _instant(archived, "at")
+
+
 def _source(raw: object) -> Source:
-    if not isinstance(raw, dict) or raw.get("kind") not in labels.KIND_TRUST or not isinstance(raw.get("id"), str):
+    if not isinstance(raw, dict) or not isinstance(raw.get("id"), str) or str(raw.get("kind")) not in labels.KIND_TRUST:
         raise BadLine("source is not {id, kind} with a known kind")
     return Source(id=raw["id"], kind=raw["kind"], via="import" if raw.get("via") else "")
 

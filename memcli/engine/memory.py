@@ -91,7 +91,7 @@ class Memory:
 
     def rename_fact(self, key: str, new_key: str, *, now: datetime | None = None) -> Fact:
         """Give a fact another key; its history follows."""
-        return remember.rename_fact(self.store, key, new_key, now=_now(now))
+        return remember.rename_fact(self.store, key, new_key, now=_now(now))[0]
 
     def history(self, key: str) -> list[Former]:
         """Former values of a key, newest first, whatever their label."""
@@ -229,7 +229,7 @@ class Memory:
         """Move what has expired or faded into the archive. Raises Brake unless yes."""
         plan = sweep.plan(self.store, _now(now))
         if dry_run:
-            return sweep.Report(done=(), skipped=plan.actions, settled=())
+            return sweep.Report(done=(), skipped=(), settled=(), planned=plan.actions)
         if not yes:
             sweep.check_brake(self.store, plan)
         return sweep.apply(self.store, plan)
@@ -267,8 +267,8 @@ class Memory:
         from memcli.engine import load
 
         loader = load.Loader(self.store, now=_now(now), trusted=trusted, supersede=supersede, dry_run=dry_run)
-        with open(path, "rb") as lines:
-            return loader.load(lines)
+        with open(path, "rb") as stream:
+            return loader.load(load.lines(stream))
 
 
 def _now(now: datetime | None) -> datetime:

@@ -6,7 +6,7 @@ Nothing here makes a fact. Texts are masked, never refused: nobody is there to b
 import re
 from datetime import datetime
 
-from memcli.base import errors, ids
+from memcli.base import errors, ids, sha256
 from memcli.base.value import Value, value
 from memcli.model import keys, labels, policy, redact
 from memcli.model.labels import Sensitivity
@@ -101,7 +101,7 @@ def _cleaned(store: "Store", claim: Claim, now: datetime) -> Fact | None:
     if not any(c.isalnum() for c in _PLACEHOLDER.sub("", text)):
         return None
     return Fact(
-        id=ids.new(now),
+        id=ids.derived(now, sha256.binary("\n".join((*proposals.same(key, text), claim.run)).encode())),
         key=key,
         text=text,
         source=claim.source,

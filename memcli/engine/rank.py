@@ -47,7 +47,7 @@ def score(
     for record, strong, weak in held:
         parts = {
             "relevance": _relevance(query, rarity, strong, weak),
-            "importance": record.importance,
+            "importance": policy.importance(record),
             "confidence": confidence(record, now, half_life_days),
             "recency": policy.decay(_seen(record), now, RECENCY_HALF_LIFE_DAYS),
         }

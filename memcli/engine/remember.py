@@ -6,7 +6,7 @@ from datetime import datetime
 from memcli.base import errors, ids
 from memcli.base.value import Value, value
 from memcli.engine import intake
-from memcli.model import keys, labels, policy, records
+from memcli.model import keys, labels, policy, records, redact
 from memcli.model.records import Episode, Fact, Source
 from memcli.store import episodes, facts
 
@@ -142,7 +142,7 @@ def set_fact(
             fact = fact.replace(sensitivity=max(fact.sensitivity, taken.least))
             return Written(fact=facts.put(w, fact, old), how="updated", notes=taken.notes)
         if found is not None and found.state != "ok":
-            found = _as_archived(found, now)
+            found = as_archived(found, now)
             old = found if old is not None else None
         if old is None:
             fact = _fresh(store, key, text or "", given, now, found, default_kind)
@@ -159,23 +159,30 @@ def set_fact(
 def default_source(kind: str) -> Source:
     """Who writes when nobody says so: MEMCLI_SOURCE, else `kind` (user on a terminal, unknown elsewhere)."""
     said = os.environ.get("MEMCLI_SOURCE")
-    return records.source(said) if said else Source(id=kind, kind=kind)
+    if not said:
+        return Source(id=kind, kind=kind)
+    redact.refuse_secrets({"MEMCLI_SOURCE": said})
+    return records.source(said)
 
 
-def rename_fact(store: "Store", key: str, new_key: str, *, now: datetime) -> Fact:
-    """Give a fact another key; its history follows. Raises NotFound, Exists, UsageError, SecretFound."""
+def rename_fact(store: "Store", key: str, new_key: str, *, now: datetime) -> tuple[Fact, bool]:
+    """Give a fact another key; its history follows. The fact, and whether anything changed.
+
+    Raises NotFound, Exists, UsageError, SecretFound, BadData.
+    """
     key, new_key = keys.normal(key), keys.normal(new_key)
-    intake.take(store.settings, {"key": new_key}, fixed=("key",))
+    taken = intake.take(store.settings, {"key": new_key}, fixed=("key",))
     with store.writing() as w:
         fact = usable(store, key, now)
         if fact.key == new_key:
-            return fact
+            return fact, False
+        fact = fact.replace(sensitivity=max(fact.sensitivity, taken.least))  # a personal key
         there = facts.get(store, new_key)
         if there is not None and policy.current(there, now, store.settings):
             raise errors.Exists("a fact of the new key exists", hint="forget or rename that one first")
         if there is not None:  # it has ended, swept or not
             facts.remove(w, [(there, "expired")], now, place="archive")
-        return facts.rename(w, fact, new_key)
+        return facts.rename(w, fact, new_key), True
 
 
 def adopt(
@@ -210,7 +217,7 @@ def by_hand(fact: Fact, now: datetime, source: str | None, label: "Sensitivity")
     )
 
 
-def _as_archived(fact: Fact, now: datetime) -> Fact:
+def as_archived(fact: Fact, now: datetime) -> Fact:
     """A hand-edited value as it goes to the archive: under the id that its file has, so that the chain stays whole."""
     adopted = by_hand(fact, now, None, fact.sensitivity)
     return adopted.replace(
@@ -258,14 +265,17 @@ def add_episode(
         raise errors.UsageError(f"an episode has no field {min(unknown)}")
     if int(given.get("steps", 0)) < 0:
         raise errors.UsageError("the number of steps is negative")
-    taken = intake.take(settings, _episode_texts(text, given), allow_secret=allow_secret, allow_pii=allow_pii)
+    speaker = records.source(source) if source else default_source(default_kind)
+    texts = _episode_texts(text, given) | {"source": speaker.id}
+    fixed = ("source", "evidence")  # what names a thing cannot be replaced by its kind
+    taken = intake.take(settings, texts, fixed=fixed, allow_secret=allow_secret, allow_pii=allow_pii)
     label = labels.sensitivity(settings["defaults.sensitivity"] if sensitivity is None else sensitivity)
     episode = Episode(
         id="",
         at=at or now,
         text=taken.texts.pop("text"),
         sensitivity=max(label, taken.least),
-        source=records.source(source) if source else default_source(default_kind),
+        source=speaker,
         confidence=labels.confidence(settings["defaults.confidence"] if confidence is None else confidence),
         importance=records.DEFAULT_IMPORTANCE if importance is None else labels.unit(importance, "importance"),
         ttl_minutes=settings["defaults.episode_ttl_minutes"] if ttl_minutes is None else _ttl(ttl_minutes),
@@ -278,7 +288,9 @@ def add_episode(
 def _episode_texts(text: str, given: "dict[str, Any]") -> dict[str, str]:
     texts = {"text": intake.clean(text)}
     for name, item in given.items():
-        if isinstance(item, str):
+        if name == "evidence":
+            texts[name] = intake.clean("\n".join(str(part) for each in item for part in each.values()), name)
+        elif isinstance(item, str):
             texts[name] = intake.clean(item, name)
         elif isinstance(item, tuple):
             texts |= {f"{name}.{i}": intake.clean(x, name) for i, x in enumerate(item) if isinstance(x, str)}

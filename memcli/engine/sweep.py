@@ -45,11 +45,15 @@ class Plan(Value):
 
 @value
 class Report(Value):
-    """What a sweep did: actions carried out, and those that no longer held when their turn came."""
+    """What a sweep did: actions carried out, those that no longer held when their turn came, temps that were settled.
+
+    planned: what a dry run would have done.
+    """
 
     done: tuple[Action, ...]
     skipped: tuple[Action, ...]
     settled: tuple[str, ...]
+    planned: tuple[Action, ...] = ()
 
 
 def plan(store: "Store", now: datetime) -> Plan:
@@ -173,7 +177,7 @@ def _episode_reason(store: "Store", episode: Episode, now: datetime, count: int)
     if policy.expired(episode, now):
         return "expired"
     settings = store.settings
-    if count <= settings["sweep.max_episodes"] or episode.importance >= policy.PROTECTED_FROM:
+    if count <= settings["sweep.max_episodes"] or policy.protected(episode):
         return ""
     old = (now - episode.at).total_seconds() >= settings["sweep.failed_after_days"] * 86400
     return "pruned" if episode.outcome == "failed" and old else ""

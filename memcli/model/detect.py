@@ -187,21 +187,9 @@ _KEYS = (
     "pin(?:[ -]?code)?|пин(?:-?код)?|secret|секрет|token|токен|key|ключ|credentials?|creds|authorization"
 )
 # What every one of those words begins with or holds: a text without any of them compiles nothing.
-_STEMS: tuple[str, ...] = (
-    "pass",
-    "pw",
-    "psw",
-    "kennwort",
-    "contrase",
-    "senha",
-    "парол",
-    "密码",
-    "パスワ",
-    "pin",
-    "пин",
-    "secret",
+_STEMS = tuple(
+    "pass pw psw kennwort contrase senha парол 密码 パスワ pin пин secret секрет token токен key ключ cred authori".split()
 )
-_STEMS += ("секрет", "token", "токен", "key", "ключ", "cred", "authori")
 _KINDS = dict.fromkeys(("pin", "пин"), "pin") | dict.fromkeys(("sec", "сек", "cre"), "secret")
 _KINDS |= dict.fromkeys(("tok", "ток", "aut"), "token") | dict.fromkeys(("key", "клю"), "api_key")
 _QUALIFIERS = ("api", "access", "secret", "private", "account", "auth", "encryption", "signing", "master", "shared")

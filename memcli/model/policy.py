@@ -20,6 +20,7 @@ DENY_STEP = 0.1
 FACT_HALF_LIFE_DAYS = 180.0
 FADED_BELOW = 0.1
 PROTECTED_FROM = 0.8
+UNTRUSTED_IMPORTANCE = 0.5
 TRIAL_RUNS = 3
 RATE_LEAST = 0.6
 IDLE_DAYS = 60
@@ -55,7 +56,7 @@ def effective_confidence(fact: "Fact", now: datetime, half_life_days: float = FA
     said about itself, and what a hand changed unseen, counts at most as medium.
     """
     base = believed(fact)
-    if fact.importance >= PROTECTED_FROM:
+    if protected(fact):
         return base
     return base * decay(last_seen(fact), now, half_life_days)
 
@@ -69,6 +70,16 @@ def believed(fact: "Fact") -> float:
     if fact.state != "ok":
         base = min(base, HAND_CEILING)
     return min(max(base, 0.0), 1.0)
+
+
+def importance(record: "Fact | Episode | Procedure") -> float:
+    """How much a record matters. What only a file says of itself, or the web says, matters no more than the ordinary."""
+    return min(record.importance, UNTRUSTED_IMPORTANCE) if record.source.via or quarantined(record.source) else record.importance
+
+
+def protected(record: "Fact | Episode | Procedure") -> bool:
+    """True for what matters so much (0.8 or more) that it neither fades nor is pruned."""
+    return importance(record) >= PROTECTED_FROM
 
 
 def last_seen(fact: "Fact") -> datetime:
@@ -96,7 +107,7 @@ def witness(opinion: "Opinion") -> str:
 
 def faded(fact: "Fact", now: datetime, half_life_days: float = FACT_HALF_LIFE_DAYS) -> bool:
     """True when a fact has decayed below 0.1; what was written that low or denied down is not faded by time."""
-    if fact.importance >= PROTECTED_FROM or half_life_days <= 0:
+    if protected(fact) or half_life_days <= 0:
         return False
     shown = effective_confidence(fact, now, half_life_days)
     return shown < FADED_BELOW and decay(last_seen(fact), now, half_life_days) < 1.0

@@ -112,7 +112,11 @@ def take_out(w: "Writing", month: str, gone: "dict[str, str]", at: datetime, *, 
         spans = [(s, e, x) for s, e, x in _spans(data, []) if x.id in gone]
         if not spans:
             return 0
-        copies = b"".join(_archived(x.replace(month=month), gone[x.id], at) for _, _, x in spans)
+        label = _raised(data)  # as readers see it: the strictest of all that stands in the log
+        for _, _, x in spans:
+            label[x.id] = max(x.sensitivity, label.get(x.id, labels.PUBLIC))
+        taken = [x.replace(month=month, sensitivity=label[x.id]) for _, _, x in spans]
+        copies = b"".join(_archived(x, gone[x.id], at) for x in taken)
         archive.append(store, LAYER, month, copies, place)
         kept, position = [], 0
         for start, end, _ in spans:
@@ -166,6 +170,11 @@ def _tail(folder: files.Folder, month: str) -> tuple[bytes, int]:
     return end.replace(b"\r\n", b"\n"), size
 
 
+def archived_line(episode: Episode, reason: str, at: datetime) -> bytes:
+    """The archive's line for an episode that ended elsewhere; `episode.month` says where it belongs."""
+    return _archived(episode, reason, at)
+
+
 def opening(end: bytes, size: int, month: str, at: datetime) -> bytes:
     """What must be written before an entry: the title of a new log, or the mark of a torn end."""
     if size == 0:
@@ -215,7 +224,11 @@ def parse(data: bytes, month: str) -> Log:
     problems: list[tuple[int, str]] = []
     raised = _raised(data)
     found: dict[str, Episode] = {}
-    for start, _, entry in _spans(data, problems):
+    position = 0
+    for start, end, entry in _spans(data, problems):
+        if entry.state == "ok":  # a whole entry may be about a merge
+            problems += _conflicts(data, position, start)
+            position = end
         entry = entry.replace(month=month)
         if entry.id in found:
             entry = entry.replace(sensitivity=max(entry.sensitivity, found[entry.id].sensitivity))
@@ -224,8 +237,12 @@ def parse(data: bytes, month: str) -> Log:
         if entry.state != "ok":
             problems.append((start, entry.state))
         found[entry.id] = entry
-    problems += [(m.start(), "conflict_markers") for m in _re(_CONFLICT).finditer(data)]
+    problems += _conflicts(data, position, len(data))
     return Log(month=month, entries=tuple(found.values()), problems=_by_line(data, problems))
+
+
+def _conflicts(data: bytes, start: int, end: int) -> list[tuple[int, str]]:
+    return [(m.start(), "conflict_markers") for m in _re(_CONFLICT).finditer(data, start, end)]
 
 
 def _by_line(data: bytes, problems: list[tuple[int, str]]) -> tuple[tuple[int, str], ...]:
@@ -276,7 +293,7 @@ def _entry(data: bytes, match: "re.Match[bytes]", problems: list[tuple[int, str]
     body = data[begin:stop]
     state = "ok" if length == len(body) and head.get("digest") == _digest(body) else "edited"
     text = _unescape(body.decode("utf-8", "replace"))
-    entry = _build(head, text, match[1].decode(), state, [found[2].decode()])
+    entry = _build(head, text, match[1].decode(), state, [found[2].decode("utf-8", "replace")])
     if entry is None:
         problem("damaged_header")
     return found.end(), entry

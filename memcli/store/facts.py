@@ -57,6 +57,10 @@ class Shelf:
             return []
         return self._read(key, list(dict.fromkeys([*_regular(key), *self._by_hand(key)])))
 
+    def taken(self, name: str) -> bool:
+        """True when a file lies where a new fact of this file name would be written."""
+        return self._folder.info(name + pair.MD) is not None
+
     def _by_hand(self, key: str) -> list[str]:
         if self._odd is None:
             self._odd = names.odd(self._store, self._folder)
@@ -107,7 +111,7 @@ def put(
     same_md, same_side = (None, None) if new_value or old is None or old.state != "ok" else encode(old)
     with store.folder(LAYER, create=True) as folder:
         if old is None:
-            _check_free(folder, name)
+            pair.check_free(folder, name)
         known = names.current(store, folder)
         pair.write(
             w,
@@ -124,16 +128,6 @@ def put(
     if stored is None:
         raise errors.SystemFailure("the record was written but cannot be read back", path=name)
     return _fact(stored, store)
-
-
-def _check_free(folder: "files.Folder", name: str) -> None:
-    """A new fact must not write over a file that is there: a hand-made one of another key, a link, a folder."""
-    if folder.info(name + pair.MD) is not None:
-        raise errors.BadData(
-            "the file for this key is taken by another record or is no plain file",
-            path=folder.where(name + pair.MD),
-            hint="rename that file; see: memcli doctor",
-        )
 
 
 def remove(w: "Writing", gone: list[tuple[Fact, str]], at: datetime, *, place: str) -> None:
@@ -162,7 +156,7 @@ def put_many(w: "Writing", made: list[tuple[Fact, Fact | None]], at: datetime) -
         known = names.current(w.store, folder)
         for fact, old in made:
             if old is None:
-                _check_free(folder, fact.name or new_name(fact))
+                pair.check_free(folder, fact.name or new_name(fact))
         rows = [(fact.name or new_name(fact), fact.id, *encode(fact)) for fact, _ in made]
         pair.write_many(w, folder, LAYER, rows)
         names.keep(w.store, folder, known)
@@ -176,7 +170,7 @@ def archived_line(fact: Fact, reason: str, at: datetime) -> bytes:
 def rename(w: "Writing", fact: Fact, key: str) -> Fact:
     """Write the fact under a new key, then take the old pair away; the value keeps its id."""
     moved = fact.replace(key=key, renamed_from=(*fact.renamed_from, fact.key), name="", header=fact.header)
-    hidden = fact.name.startswith("x--")
+    hidden = fact.name.startswith("x--") or fact.sensitivity >= labels.SENSITIVE
     name = keys.hidden_name(key) if hidden else keys.file_name(key)
     w.note({"layer": LAYER, "name": fact.name, "id": fact.id, "renamed": name})
     stored = put(w, moved.replace(name=name))

@@ -4,6 +4,7 @@
 """
 
 import os
+import stat
 
 from memcli.base import errors, files
 from memcli.model import settings
@@ -66,6 +67,7 @@ class Writing:
 
         kind = lock.PatientLock if self.patient else lock.Lock
         try:
+            self._check_lock()
             self._lock = kind(self._state.where("lock")).__enter__()
             self._settle()
         except BaseException:
@@ -94,6 +96,13 @@ class Writing:
         if self._noted and self._state is not None:
             self._state.remove("journal")
             self._noted = False
+
+    def _check_lock(self) -> None:
+        """A FIFO can be locked too, but whoever put it there did not mean well."""
+        assert self._state is not None
+        found = self._state.info("lock")
+        if found is not None and not stat.S_ISREG(found.st_mode):
+            raise files.NotAFile("the lock is no plain file", path=self._state.where("lock"), hint="remove it")
 
     def _settle(self) -> None:
         assert self._state is not None
@@ -140,7 +149,7 @@ def open_store(path: str | None = None, *, tenant: str | None = None) -> Store:
     if not os.path.isfile(os.path.join(root, MARKER)):
         raise errors.NoStore("no memcli store here" if why else "no memcli store found", path=root)
     if tenant is None:
-        tenant = os.environ.get("MEMCLI_TENANT")
+        tenant = os.environ.get("MEMCLI_TENANT") or None
     return _tenant_store(root, tenant, why)
 
 

@@ -1,7 +1,8 @@
 """Facts whose file name does not follow from their key: made by hand, renamed or brought in by a synchroniser.
 
 Their names are kept in `.memcli/names.json` together with the time of the folder's last change, so that looking up a
-key costs the same in a store of ten facts and of a hundred thousand. Keys stand there hashed, because a withheld one
+key costs the same in a store of ten facts and of a hundred thousand. Editing such a file in place does not change the
+folder, so the files made by hand are looked at one by one (the first _WATCHED of them). Keys stand there hashed, because a withheld one
 must not show outside its own file. The cache may be deleted at any time, and what it says is never taken on trust:
 readers compare the key that they find.
 """
@@ -17,17 +18,18 @@ if TYPE_CHECKING:
     from memcli.store.folder import Store
 
 _CACHE = "names.json"
+_WATCHED = 200
 _UNSAFE = frozenset("/\0")
 
 
 def odd(store: "Store", folder: files.Folder) -> dict[str, list[str]]:
     """Hashed key -> file names of every fact under a name of its own; read anew only when the folder has changed."""
+    kept = current(store, folder)
+    if kept is not None:
+        return kept
     stamp = _stamp(folder)
-    kept = _load(store)
-    if kept is not None and kept[0] == stamp:
-        return kept[1]
-    found = _scan(folder)
-    _save(store, stamp, found)
+    found, watched = _scan(folder)
+    _save(store, stamp, found, watched)
     return found
 
 
@@ -39,13 +41,16 @@ def of_key(known: dict[str, list[str]], key: str) -> list[str]:
 def current(store: "Store", folder: files.Folder) -> dict[str, list[str]] | None:
     """What is cached, if it still holds."""
     kept = _load(store)
-    return kept[1] if kept is not None and kept[0] == _stamp(folder) else None
+    if kept is None or kept[0] != _stamp(folder) or any(_look(folder, n) != seen for n, seen in kept[2].items()):
+        return None
+    return kept[1]
 
 
 def keep(store: "Store", folder: files.Folder, known: dict[str, list[str]] | None) -> None:
     """After our own write under a regular name: what was known still holds at the folder's new time."""
-    if known is not None:
-        _save(store, _stamp(folder), known)
+    kept = _load(store) if known is not None else None
+    if known is not None and kept is not None:
+        _save(store, _stamp(folder), known, kept[2])
 
 
 def regular(name: str, key: str) -> bool:
@@ -53,15 +58,21 @@ def regular(name: str, key: str) -> bool:
     return name in (keys.hidden_name(key), keys.file_name(key))
 
 
-def _scan(folder: files.Folder) -> dict[str, list[str]]:
+def _scan(folder: files.Folder) -> tuple[dict[str, list[str]], dict[str, list[int]]]:
     found: dict[str, list[str]] = {}
+    watched: dict[str, list[int]] = {}
     for name in pair.stems(folder.names()):
         if hashed(name):
             continue
         record = pair.read(folder, name)
-        if record is not None and not follows(name, record.key):
+        if record is None:
+            continue
+        regular_name = follows(name, record.key)
+        if not regular_name:
             found.setdefault(_hash(record.key), []).append(name)
-    return found
+        if (not regular_name or record.meta is None) and len(watched) < _WATCHED:
+            watched[name] = _look(folder, name)
+    return found, watched
 
 
 def hashed(name: str) -> bool:
@@ -87,14 +98,19 @@ def _stamp(folder: files.Folder) -> int:
     return info.st_mtime_ns if info else 0
 
 
-def _load(store: "Store") -> tuple[int, dict[str, list[str]]] | None:
+def _look(folder: files.Folder, name: str) -> list[int]:
+    info = folder.info(name + pair.MD)
+    return [info.st_mtime_ns, info.st_size, info.st_ino] if info else []
+
+
+def _load(store: "Store") -> tuple[int, dict[str, list[str]], dict[str, list[int]]] | None:
     try:
         with store.folder(".memcli") as state:
             data = state.read(_CACHE)
         found = json.loads(data or b"null")
-        stamp, hashed = found["folder_mtime_ns"], found["hashed"]
+        stamp, hashed, watched = found["folder_mtime_ns"], found["hashed"], found["watched"]
         good = all(isinstance(held, list) and all(map(_plain, held)) for held in hashed.values())
-        return (stamp, hashed) if good else None
+        return (stamp, hashed, watched) if good and all(map(_plain, watched)) else None
     except (errors.MemcliError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
@@ -103,8 +119,8 @@ def _plain(name: object) -> bool:
     return isinstance(name, str) and not set(name) & _UNSAFE
 
 
-def _save(store: "Store", stamp: int, found: dict[str, list[str]]) -> None:
-    data = json.dumps({"folder_mtime_ns": stamp, "hashed": found}).encode()
+def _save(store: "Store", stamp: int, found: dict[str, list[str]], watched: dict[str, list[int]]) -> None:
+    data = json.dumps({"folder_mtime_ns": stamp, "hashed": found, "watched": watched}).encode()
     try:
         with store.folder(".memcli") as state:
             if not state.missing:

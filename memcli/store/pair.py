@@ -43,6 +43,8 @@ class Pair(Value):
     def key(self) -> str:
         """The key that the files name (in the normal form NFC), else the file name."""
         found = self.meta["key"] if self.meta else self.header.get("key")
+        if not found and self.state == "damaged":
+            found = _told_key(self.served)
         return keys.nfc(found if isinstance(found, str) and found else self.name)
 
     @property
@@ -113,6 +115,16 @@ def write(
         _discard(folder, name, made)
         raise
     _finish(folder, name, made, md is not None, side is not None)
+
+
+def check_free(folder: files.Folder, name: str) -> None:
+    """A new record must not write over a file that is there: a hand-made one of another key, a link, a folder."""
+    if folder.info(name + MD) is not None:
+        raise errors.BadData(
+            "the file for this key is taken by another record or is no plain file",
+            path=folder.where(name + MD),
+            hint="rename that file; see: memcli doctor",
+        )
 
 
 def _finish(folder: files.Folder, name: str, made: str, has_md: bool, has_side: bool) -> None:
@@ -186,6 +198,8 @@ def _read_once(folder: files.Folder, name: str) -> tuple[Pair | None, bool]:
         front, body = header.split(text)
     except errors.BadData:
         front, body, damage = {}, text, "damaged_header"
+    if damage and (_conflicted(text) or _conflicted(side.decode("utf-8", "replace"))):
+        damage = "conflict_markers"
     return _judge(folder, name, front or {}, body, meta, side, damage, found)
 
 
@@ -283,6 +297,19 @@ def _label(front: "dict[str, Any]", meta: "dict[str, Any] | None", state: str) -
         return in_text
     in_sidecar: Sensitivity = meta["sensitivity"]
     return max(in_text, in_sidecar)
+
+
+def _told_key(data: bytes) -> str:
+    """The key that a damaged file still tells, when all of it agrees: both sides of a merge conflict name the same."""
+    lines = {line for line in data.decode("utf-8", "replace").split("\n") if line.startswith("key: ")}
+    if len(lines) != 1:
+        return ""
+    try:
+        front, _ = header.split(f"---\n{lines.pop()}\n---\n")
+    except errors.BadData:
+        return ""
+    key = front.get("key") if front else None
+    return key if isinstance(key, str) else ""
 
 
 def _conflicted(text: str) -> bool:

@@ -31,13 +31,13 @@ def every(store: "Store") -> "Iterator[Procedure]":
 
 
 def get(store: "Store", key: str) -> Procedure | None:
-    """The procedure of a key, None when there is none."""
+    """The procedure of a key, None when there is none; of two files the greater id and the stricter label hold."""
     with store.folder(LAYER) as folder:
-        for name in (keys.file_name(key), keys.hidden_name(key)):
-            found = pair.read(folder, name)
-            if found is not None and found.key == key:
-                return _procedure(found)
-    return None
+        names = (keys.file_name(key), keys.hidden_name(key))
+        found = [_procedure(p) for name in names if (p := pair.read(folder, name)) and p.key == key]
+    if not found:
+        return None
+    return max(found, key=lambda p: p.id).replace(sensitivity=max(p.sensitivity for p in found))
 
 
 def put(w: "Writing", procedure: Procedure, old: Procedure | None = None) -> None:
@@ -48,6 +48,8 @@ def put(w: "Writing", procedure: Procedure, old: Procedure | None = None) -> Non
     new_value = old is None or old.id != procedure.id
     same_md, same_side = (None, None) if new_value or old is None or old.file_state != "ok" else encode(old)
     with w.store.folder(LAYER, create=True) as folder:
+        if old is None:
+            pair.check_free(folder, name)
         pair.write(
             w,
             folder,

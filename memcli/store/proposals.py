@@ -57,8 +57,8 @@ def put(w: "Writing", fact: Fact, old: Fact | None = None) -> Fact:
     md, side = facts.encode(fact)
     same_md, same_side = facts.encode(old) if old is not None and old.id == fact.id else (None, None)
     with w.store.folder(*_PARTS, create=True) as folder:
-        if old is None and folder.info(name + pair.MD) is not None:
-            raise errors.BadData("the file for this proposal is taken", path=folder.where(name + pair.MD))
+        if old is None:
+            pair.check_free(folder, name)
         pair.write(
             w,
             folder,

@@ -41,7 +41,7 @@ def records(facts: int, due: int = 0, *, seed: int = 1) -> Iterator[dict[str, An
             "text": _sentence(rng, _words(rng)),
             "task": _sentence(rng, ENGLISH),
             "at": _before(minutes),
-            "outcome": rng.choice(("completed", "completed", "partial", "failed")),
+            "outcome": rng.choice(("completed", "completed", "partial", "unknown")),
             "session": f"s{minutes // 240}",
             "source": {"id": "coder", "kind": "agent"},
             "sensitivity": "internal",

@@ -437,10 +437,17 @@ def placed(argv: Argv, store: str) -> Argv:
 
 
 def difference(reading: Reading, old: Reading, new: Reading) -> str:
-    """The answers of a reading that fit neither side, or where old and new are mixed."""
-    odd = [r for r, *known in zip(reading, old, new, strict=True) if r not in known]
-    sides = ["new" if r == n else "old" if r == o else "odd" for r, o, n in zip(reading, old, new, strict=True)]
-    return f"{sides} {odd}"
+    """Which answers are old, new or odd, and of the odd ones the lines that are in neither."""
+    sides = []
+    for seen, was, wanted in zip(reading, old, new, strict=True):
+        known = {*was[1].splitlines(), *wanted[1].splitlines()}
+        odd = [line.strip() for line in seen[1].splitlines() if line not in known]
+        lost = [line.strip() for line in was[1].splitlines() if line in wanted[1] and line not in seen[1]]
+        odd_side = f"odd (exit {seen[0]}, with {odd[:5]}, without {lost[:5]})"
+        sides.append(
+            "both" if was == seen == wanted else "new" if seen == wanted else "old" if seen == was else odd_side
+        )
+    return ", ".join(sides)
 
 
 def files(store: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from . import powerloss, walk
-from .harness import KILLS, SIX_ERRNOS, Argv, Case, Point, Rig, Server, errno_modes
+from .harness import KILLS, SIX_ERRNOS, Argv, Case, Rig, Server, errno_modes
 
 ENTRY = "memcli.cli.main:main"
 NOW = "2026-11-15T09:00:00Z"
@@ -55,9 +55,11 @@ LOW_FACT = (
 )
 
 
-def fact_case(name: str, old: tuple[str, str] | None, command: Argv, *, canary: bool = False) -> Case:
+def fact_case(
+    name: str, old: tuple[str, str] | None, command: Argv, more: tuple[Argv, ...] = (), *, canary: bool = False
+) -> Case:
     """The prepared store has another fact too, which must come through untouched (it is in the list)."""
-    before = (fact_set(*old, now=NOW),) if old else ()
+    before = (fact_set(*old, now=NOW),) if old else more
     return Case(
         name=name,
         prepare=(INIT, OTHER, *before),
@@ -91,6 +93,10 @@ def episode_case(name: str, before: tuple[Argv, ...], command: Argv) -> Case:
 EPISODE = memcli("episode", "add", "Moved the webhooks;\nreplayed 214 of them.", "--task", "Move billing", now=ACT)
 SECRET, PLAIN = f"{CANARY} behind the gate", "Fly.io, region fra"
 
+OLD_KEY = "where we deploy"
+FORGOTTEN = (fact_set(PLAIN, "internal", now=NOW), memcli("fact", "forget", KEY, "--yes", now=NOW))
+RENAMED = (memcli("fact", "set", OLD_KEY, PLAIN, now=NOW),)
+
 CASES = [
     fact_case("create", None, fact_set(PLAIN, "internal")),
     fact_case("update", ("Heroku", "internal"), fact_set(PLAIN, "internal")),
@@ -99,6 +105,8 @@ CASES = [
     fact_case("label up, new text", (PLAIN, "public"), fact_set(SECRET, "restricted"), canary=True),
     fact_case("label down, new text", (SECRET, "restricted"), fact_set(PLAIN, "public"), canary=True),
     fact_case("forget", (PLAIN, "internal"), memcli("fact", "forget", KEY, "--yes", now=ACT)),
+    fact_case("restore", None, memcli("fact", "restore", KEY, now=ACT), FORGOTTEN),
+    fact_case("rename", None, memcli("fact", "rename", OLD_KEY, KEY, now=ACT), RENAMED),
     episode_case("first episode", (), EPISODE),
     episode_case("next episode", (memcli("episode", "add", "An earlier one.", now=NOW),), EPISODE),
 ]
@@ -119,7 +127,8 @@ def judge(found: list[list[str]]) -> None:
     """One failure for all points: how many of them, and the first problems."""
     bad = [problems for problems in found if problems]
     lines = [line for problems in bad for line in problems]
-    assert not bad, "\n".join([f"{len(bad)} of {len(found)} points", *lines[:SHOWN]])
+    if bad:
+        pytest.fail("\n".join([f"{len(bad)} of {len(found)} points", *lines[:SHOWN]]), pytrace=False)
 
 
 def test_a_kill_leaves_old_or_new(rig: Rig) -> None:

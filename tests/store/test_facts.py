@@ -179,7 +179,7 @@ def two_clones(box: Box, label: str) -> tuple[str, str]:
 @pytest.mark.parametrize("label", ["sensitive", "restricted"])
 def test_a_key_under_two_names_is_one_fact_in_conflict_with_the_stricter_label_and_the_greater_id(box: Box, label: str) -> None:
     ours, theirs = two_clones(box, label)
-    found = [f for f in facts.every(box.store)]
+    found = list(facts.every(box.store))
     assert [(f.key, f.state, str(f.sensitivity), f.id) for f in found] == [("k", "conflict", label, max(ours, theirs))]
     assert facts.get(box.store, "k") == found[0]
     assert box.run("fact", "get", "k").code == 6

@@ -1,0 +1,192 @@
+"""What a hot command may load. A module that creeps in costs every call of it: `typing` alone is worth a whole start.
+
+A new module of memcli in a list below is a decision, not a repair: measure it first (python tests/bench/startup.py).
+"""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from memcli import __version__
+
+ROOT = Path(__file__).resolve().parents[1]
+NOW = "2026-11-15T09:00:00Z"
+# -S: no .pth file of this environment may load a module before we count. `os` is what `site` would have loaded.
+PROBE = """
+import os, sys
+sys.path[:0] = {paths!r}
+bare = set(sys.modules)
+{plant}
+from memcli.cli.main import run
+code = run(sys.argv[1:])
+print(code, *sorted(set(sys.modules) - bare), file=sys.stderr)
+"""
+
+# Parts of the standard library that `json`, `re` and `datetime` bring along, in all versions of Python that we support.
+STANDARD = set(
+    "json _json re _sre enum types functools _functools collections _collections operator _operator keyword reprlib "
+    "itertools copyreg datetime _datetime math errno _sha256 _sha2 _locale locale copy weakref _weakrefset".split()
+)
+WRITING = {"fcntl", "time"}
+# Never on a hot path, whoever wants it; the reasons are in docs/reference/benchmarks.md.
+BANNED = set(
+    "typer click rich yaml frontmatter slugify text_unidecode filelock dataclasses inspect typing pathlib tomllib "
+    "sqlite3 _sqlite3 subprocess unicodedata hashlib _hashlib logging argparse shutil tempfile random uuid ast".split()
+)
+
+_CLI = "cli cli.main cli.quick cli.call cli.table cli.render cli.session"
+_BASE = "base base.errors base.text base.clock base.files base.toml base.value"
+_MODEL = "model model.labels model.settings"
+_READING = f"{_CLI} {_BASE} base.ids base.sha256 {_MODEL} model.records model.sidecar model.policy store store.folder"
+_FACTS = "model.header model.keys store.pair store.archive store.names store.facts"
+_MASKING = "model.redact model.detect"
+_WRITING = f"{_READING} {_FACTS} {_MASKING} base.lock engine engine.intake engine.remember"
+_CONTEXT = f"{_READING} {_FACTS} {_MASKING} engine engine.block engine.rank engine.view engine.context model.words"
+
+
+def ours(*names: str) -> set[str]:
+    return {"memcli", *(f"memcli.{name}" for text in names for name in text.split())}
+
+
+# Command -> what it may load of memcli, and whether it writes.
+HOT: dict[str, tuple[list[str], set[str], bool]] = {
+    "fact get": (["fact", "get", "deploy target"], ours(_READING, _FACTS, _MASKING, "cli.fact"), False),
+    "fact get, miss": (["fact", "get", "no such key"], ours(_READING, _FACTS, "cli.fact"), False),
+    "fact set, create": (["fact", "set", "another key", "a value"], ours(_WRITING, "cli.fact"), True),
+    "fact set, supersede": (["fact", "set", "deploy target", "Hetzner"], ours(_WRITING, "cli.fact"), True),
+    "fact set, unchanged": (["fact", "set", "deploy target", "Fly.io"], ours(_WRITING, "cli.fact"), True),
+    "episode add": (["episode", "add", "Replayed 214.", "--task", "Move"], ours(_WRITING, "cli.episode"), True),
+    "context": (["context", "how do we deploy?"], ours(_CONTEXT, "cli.context"), False),
+}
+
+
+def paths() -> list[str]:
+    return [str(ROOT), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
+
+
+def load(*argv: str, plant: str = "") -> tuple[int, set[str]]:
+    """The exit code of a command in a process of its own, and the modules that it loads beyond a bare start."""
+    code = PROBE.format(paths=paths(), plant=plant)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code, *argv],
+        env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "MEMCLI_NOW": NOW},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    exit_code, *modules = done.stderr.splitlines()[-1].split()
+    return int(exit_code), set(modules)
+
+
+def faults(modules: set[str], allowed: set[str], *, writes: bool) -> list[str]:
+    """What is loaded and should not be, and what the list allows without need."""
+    own = {name for name in modules if name.partition(".")[0] == "memcli"}
+    standard = {name.partition(".")[0] for name in modules - own}
+    found = [f"{name} is new" for name in sorted(own - allowed)]
+    found += [f"{name} is loaded no more: take it out of the list" for name in sorted(allowed - own)]
+    found += [f"{name} is banned" for name in sorted(standard & BANNED)]
+    found += [f"{name} is new" for name in sorted(standard - BANNED - STANDARD - (WRITING if writes else set()))]
+    return found
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[str]:
+    place = str(tmp_path / "store")
+    for words in (
+        ["init"],
+        ["fact", "set", "deploy target", "Fly.io", "--tag", "deploy"],
+        ["fact", "set", "как писать", "коротко"],
+        ["episode", "add", "Moved the webhooks.", "--outcome", "completed"],
+    ):
+        assert load("--store", place, *words)[0] == 0
+    yield place
+
+
+def test_version_loads_only_the_entry() -> None:
+    assert load("--version") == (0, {"memcli", "memcli.cli", "memcli.cli.main"})
+
+
+@pytest.mark.parametrize("name", HOT)
+def test_a_hot_command_loads_what_it_needs(name: str, store: str) -> None:
+    argv, allowed, writes = HOT[name]
+    code, modules = load("--store", store, *argv)
+    assert code == (3 if "miss" in name else 0)
+    assert faults(modules, allowed, writes=writes) == []
+
+
+def test_only_a_key_of_other_letters_loads_the_slugs(store: str) -> None:
+    _, ascii_key = load("--store", store, "fact", "get", "deploy target")
+    code, modules = load("--store", store, "fact", "get", "как писать")
+    assert code == 0
+    assert {"slugify", "text_unidecode", "unicodedata"} <= modules - ascii_key
+    assert not {"typer", "rich", "yaml", "frontmatter", "filelock"} & modules
+
+
+@pytest.mark.parametrize("plant", ["import tomllib", "import typing", "import memcli.engine.sweep", "import http"])
+def test_a_planted_import_is_found(plant: str, store: str) -> None:
+    argv, allowed, writes = HOT["fact get"]
+    _, modules = load("--store", store, *argv, plant=plant)
+    assert any(plant.split()[1] in fault for fault in faults(modules, allowed, writes=writes))
+
+
+def test_a_list_that_allows_too_much_is_found(store: str) -> None:
+    argv, allowed, writes = HOT["fact get"]
+    _, modules = load("--store", store, *argv)
+    wide = allowed | ours("engine.sweep")
+    assert faults(modules, wide, writes=writes) == ["memcli.engine.sweep is loaded no more: take it out of the list"]
+
+
+# The console script leaves through os._exit: nothing may be lost or changed by that.
+
+PROGRAM = f"import sys; sys.path[:0] = {paths()!r}; from memcli.cli.main import program; program()"
+MAIN = PROGRAM.replace("program", "main")
+Start = Callable[..., "subprocess.CompletedProcess[bytes]"]
+
+
+@pytest.fixture
+def start() -> Start:
+    def run(code: str, *argv: str, shell: str = '"$@"') -> "subprocess.CompletedProcess[bytes]":
+        call = ["/bin/sh", "-c", shell, "sh", sys.executable, "-I", "-S", "-c", code, *argv]
+        env = {"PATH": os.environ["PATH"], "MEMCLI_NOW": NOW}
+        return subprocess.run(call, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [["--version"], ["--help"], ["fact", "get", "deploy target"], ["fact", "get", "none"], ["fact", "--nope"]],
+    ids=" ".join,
+)
+def test_the_program_says_what_main_says(argv: list[str], store: str, start: Start) -> None:
+    words = argv if argv[0].startswith("--") else ["--store", store, *argv]
+    one, other = start(PROGRAM, *words), start(MAIN, *words)
+    assert (one.returncode, one.stdout, one.stderr) == (other.returncode, other.stdout, other.stderr)
+    assert one.stdout + one.stderr
+
+
+def test_a_long_output_arrives_whole(store: str, tmp_path: Path, start: Start) -> None:
+    rows = [{"kind": "fact", "key": f"key {n}", "text": "x" * 500, "sensitivity": "public"} for n in range(500)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert start(PROGRAM, "--store", store, "import", "jsonl", str(tmp_path / "rows.jsonl")).returncode == 0
+    listed = start(PROGRAM, "--store", store, "fact", "list", "--jsonl", shell='"$@" | cat')
+    assert listed.stdout.count(b"\n") == 502
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_still_an_error(start: Start) -> None:
+    done = start(PROGRAM, "--version", shell='"$@" > /dev/full')
+    assert done.returncode == 7
+    assert done.stderr.startswith(b"memcli: cannot write to stdout")
+
+
+def test_the_version_is_that_of_the_package(start: Start) -> None:
+    assert start(PROGRAM, "--version").stdout.decode() == f"memcli {__version__}\n"
