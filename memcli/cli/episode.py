@@ -124,6 +124,7 @@ def show(ctx: Context, id: str, *, reveal: bool = False) -> Output:
 
     Example: memcli episode show 0199e4a0-5b00-7c3e-9a51-0d6a0f1b2c3d
     """
+    from memcli.base import text as inert
     from memcli.cli import show as words
     from memcli.engine import forget
     from memcli.model import policy
@@ -134,7 +135,7 @@ def show(ctx: Context, id: str, *, reveal: bool = False) -> Output:
     if found.sensitivity > labels.INTERNAL and not reveal:
         raise errors.Withheld("this episode is withheld: its label is above internal")
     row = words.episode(found, plain=reveal)
-    text = "".join(f"{name}: {_flat(item)}\n" for name, item in row.items() if name != "text")
+    text = "".join(f"{name}: {inert.one_line(_flat(item))}\n" for name, item in row.items() if name != "text")
     return Output(row, f"{text}\n{row['text']}\n")
 
 

@@ -1,7 +1,6 @@
 """`memcli import` and `memcli export`: records as files of other forms."""
 
 import json
-import json
 import sys
 
 from memcli.base import errors, text
@@ -69,9 +68,9 @@ def export(
     store, limit = session.store(ctx), labels.sensitivity(clearance)
     if path == "-":
         lines, done = dump.to_text(store, limit)
-        data = list(map(json.loads, lines)) if ctx.json else None
+        rows = list(map(json.loads, lines)) if ctx.json else None
         # Already JSON: hidden characters must be escaped the way of JSON, or the backup could not be read back.
-        return Output(data, "".join(map(text.inert_json, lines)), notes=_left(done))
+        return Output(rows, "".join(map(text.inert_json, lines)), notes=_left(done))
     done = dump.to_file(store, path, limit)
     data = {"records": done.written, "left_out": done.left_out, "path": path}
     return Output(data, f"exported {done.written}\n", notes=_left(done))

@@ -235,13 +235,16 @@ def adopt(
     if (key is None) != all:
         raise errors.UsageError("name one key, or all of them with --all")
     chosen = [f.key for f in facts.every(store) if f.state in ("drift", "bare")] if key is None else [key]
+    odd = [k for k in chosen if key is None and not keys.possible(k)]
+    chosen = [k for k in chosen if k not in odd]
     done = [remember.adopt(store, k, now=now, source=source, sensitivity=sensitivity) for k in chosen]
     rows = [
         {"id": w.fact.id, "how": "adopted" if w.how == "updated" else w.how, "path": f"facts/{w.fact.name}.md"}
         for w in done
     ]
     adopted = sum(row["how"] == "adopted" for row in rows)
-    return Output(rows, f"adopted {adopted}\n" if adopted else "unchanged\n")
+    notes = (f"{len(odd)} left alone: their keys are none that may be; see memcli doctor",) if odd else ()
+    return Output(rows, f"adopted {adopted}\n" if adopted else "unchanged\n", notes=notes)
 
 
 def check_clearance(fact: "Fact") -> None:
@@ -280,7 +283,8 @@ def _history_line(row: "dict[str, object]") -> str:
     from memcli.cli import show
 
     when = row["ended_at"] or "now"
-    return f"{row['reason']}\t{when}\t{row['id']}\t{show.one_line(str(row['text']).strip().partition(chr(10))[0])}\n"
+    made = row.get("id") or "-"  # a hand-made one has none
+    return f"{row['reason']}\t{when}\t{made}\t{show.one_line(str(row['text']).strip().partition(chr(10))[0])}\n"
 
 
 def _written(fact: "Fact", how: str, notes: tuple[str, ...]) -> Output:

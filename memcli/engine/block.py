@@ -130,7 +130,8 @@ class Writer:
 
     def _tail(self, confidence: float, item: "Fact | Episode | Procedure", hedge: str = "") -> str:
         since = item.at if isinstance(item, Episode) else item.updated_at
-        said = f"{item.source} via {item.source.via}" if item.source.via else str(item.source)
+        source = item.source
+        said = f"{source} via {source.via}" if source.via not in ("", source.kind) else str(source)
         word = labels.confidence_word(confidence)
         return f"[{word}; {self._origin(said)}; {hedge}{clock.age(since, self.now)}; {item.id}]"
 

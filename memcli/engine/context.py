@@ -92,7 +92,8 @@ def build(
     settings = store.settings
     clearance = labels.sensitivity(settings["context.clearance"]) if clearance is None else clearance
     limit = limit or Budget(amount=settings["context.budget_tokens"])
-    seen = view.survey(store, now, clearance, _stored_layers(query))
+    # All layers are read whatever the query names: what is withheld is one total for the store.
+    seen = _of_layers(view.survey(store, now, clearance), query)
     writer = block.Writer(now, _stale(store, seen))
     choice = _Choice(query, settings, limit, writer)
     for scored in rank.score(_wanted(seen, query), _task(query), now, settings["decay.fact_half_life_days"]):
@@ -330,8 +331,13 @@ def _task(query: Query) -> str:
     return query.task or str(said)
 
 
-def _stored_layers(query: Query) -> tuple[str, ...]:
-    return tuple(n for n in ("facts", "episodes", "procedures") if n in query.layers)
+def _of_layers(seen: view.View, query: Query) -> view.View:
+    """What a query asks for, of all that was seen; the count of the withheld stays."""
+    left_out = {n: () for n in ("facts", "episodes", "procedures") if n not in query.layers}
+    if not left_out:
+        return seen
+    ended = {n: tuple(r for r in getattr(seen, n) if _layer(r) not in left_out) for n in ("expired", "faded", "blocked")}
+    return seen.replace(**left_out, **ended)
 
 
 def _wanted(seen: view.View, query: Query) -> "list[Fact | Episode | Procedure]":

@@ -64,7 +64,7 @@ CODES = {
     "not_a_file": (
         "error",
         "a link, device, unreadable, over-long or non-UTF-8 file: not read",
-        "put a plain UTF-8 file of at most 1 MiB in its place, or make it readable",
+        "put a plain file of at most 1 MiB (or a folder) in its place, or make it readable",
     ),
     "not_private": ("warning", "others can read the store's state", "memcli doctor --fix"),
     "not_ignored": ("warning", ".gitignore does not keep .memcli/ out of git", "memcli doctor --fix"),
@@ -288,12 +288,10 @@ def _mend_sidecars(store: "Store", layer: str, now: datetime) -> "Iterator[Findi
 
 
 def _to_trash(store: "Store", layer: str, name: str, side: bytes, now: datetime) -> None:
-    meta: dict[str, object] = {}
-    text = side.decode("utf-8", "backslashreplace")
     try:
         meta, text = sidecar.parse(side), ""
     except errors.BadData:
-        pass  # kept as it is: it can still be read by a person
+        meta, text = {}, side.decode("utf-8", "backslashreplace")  # a person can still read it
     archive.append(store, layer.split("/")[-1], name, archive.line("orphan", now, layer, name, meta, {}, text), "trash")
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memcli.model.labels import Sensitivity
     from memcli.store.folder import Store
 
-_NO_META = frozenset(("text", "tags", "relations", "header", "state", "name", "digest", "key"))
+_NO_META = frozenset(("text", "tags", "relations", "header", "state", "name", "digest", "key", "unknown"))
 
 
 @value
@@ -103,13 +103,16 @@ def fact_row(fact: Fact) -> "dict[str, Any]":
         row["relations"] = [dict(r) for r in fact.relations]
     if fact.header:
         row["header"] = dict(fact.header)
+    if fact.unknown:
+        row["unknown"] = dict(fact.unknown)
     return {k: v for k, v in row.items() if v != ""} | {"text": fact.text}
 
 
 def episode_row(episode: Episode) -> "dict[str, Any]":
     """An episode as one JSON object."""
-    raw = episodes.as_raw(episode)
-    return {"kind": "episode", "id": raw.pop("id"), "at": raw.pop("at"), "text": episode.text, **raw}
+    raw = episodes.as_raw(episode.replace(unknown=None))
+    row = {"kind": "episode", "id": raw.pop("id"), "at": raw.pop("at"), "text": episode.text, **raw}
+    return row | ({"unknown": dict(episode.unknown)} if episode.unknown else {})
 
 
 def procedure_row(procedure: Procedure) -> "dict[str, Any]":
@@ -122,7 +125,7 @@ def procedure_row(procedure: Procedure) -> "dict[str, Any]":
     row["sensitivity"] = str(procedure.sensitivity)
     row["tags"] = list(procedure.tags)
     row["steps"] = [procedures.show_step(s) for s in procedure.steps]
-    return row
+    return row | ({"unknown": dict(procedure.unknown)} if procedure.unknown else {})
 
 
 def source_row(record: SourceRecord) -> "dict[str, Any]":

@@ -27,7 +27,9 @@ _MOST_SKIPPED_BYTES = 256 << 20
 MAX_LINE_BYTES = 4 << 20
 _EPISODE_BATCH = 20_000
 _BATCH_BYTES = 32 << 20
-_FACT_ONLY = ("valid_from", "valid_to", "confirmed_at")
+_FACT_ONLY = ("valid_from", "valid_to")
+_RECORDS = (Fact, Episode, Procedure)
+_KNOWN = frozenset((*(n for r in _RECORDS for n in r.__fields__), "format", "length", "body_sha256"))
 
 
 class BadLine(Exception):
@@ -103,7 +105,7 @@ class Loader:
         elif kind == "episode":
             self._take_episode(raw)
         elif kind == "procedure":
-            self._put_procedure(self._procedure(raw))
+            self._put_procedure(number, self._procedure(raw))
         elif kind == "source":
             self._put_source(self._source_record(raw))
         else:
@@ -137,8 +139,7 @@ class Loader:
         with self.store.writing(patient=True) as w:
             made = self._plan_facts(batch)
             names = {f.key: f.name or facts.new_name(f) for f, _ in made}
-            for key, rows in former.items():
-                self._archive(key, rows, names)
+            archive.append_many(self.store, facts.LAYER, self._former_lines(former, names))
             if made:
                 facts.put_many(w, made, self.now)
 
@@ -177,16 +178,22 @@ class Loader:
         made = fact.id if fact.id > old.id else ids.new(self.now, after=old.id)
         return "superseded", kept.replace(id=made, supersedes=old.id, created_at=min(fact.created_at, old.created_at))
 
-    def _archive(self, key: str, rows: "list[tuple[Fact, str, datetime]]", names: dict[str, str]) -> None:
-        live = facts.get(self.store, key)
-        name = names.get(key) or (live.name if live else facts.new_name(rows[-1][0]))
-        present = {f.fact.id for f in facts.former(self.store, name)}
-        fresh = [r for r in rows if r[0].id not in present]
-        self.counts["archived"] += len(fresh)
-        self.counts["unchanged"] += len(rows) - len(fresh)
-        if fresh:
-            lines = b"".join(facts.archived_line(f.replace(name=name), reason, at) for f, reason, at in fresh)
-            archive.append(self.store, facts.LAYER, name, lines)
+    def _former_lines(
+        self, former: "dict[str, list[tuple[Fact, str, datetime]]]", names: dict[str, str]
+    ) -> list[tuple[str, bytes]]:
+        """Former values by file name, as the archive holds them; without those that it has already."""
+        found = []
+        with facts.Shelf(self.store) as shelf:
+            for key, rows in former.items():
+                live = None if key in names else shelf.get(key)
+                name = names.get(key) or (live.name if live else facts.new_name(rows[-1][0]))
+                present = {f.fact.id for f in facts.former(self.store, name)}
+                fresh = [r for r in rows if r[0].id not in present]
+                self.counts["archived"] += len(fresh)
+                self.counts["unchanged"] += len(rows) - len(fresh)
+                lines = (facts.archived_line(f.replace(name=name), reason, at) for f, reason, at in fresh)
+                found.append((name, b"".join(lines)))
+        return [(name, lines) for name, lines in found if lines]
 
     def _take_episode(self, raw: "dict[str, Any]") -> None:
         episode = self._episode(raw)
@@ -219,8 +226,8 @@ class Loader:
 
     def _flush_ended(self) -> None:
         """Episodes that had ended stay ended: they go to the archive, each once."""
+        present = {e.id for e, _, _ in episodes.former(self.store, "archive")} if self._ended else set()
         for month, rows in sorted(self._ended.items()):
-            present = {e.id for e, _, _ in episodes.former(self.store, "archive")}
             fresh = [(e.replace(month=month), reason, at) for e, reason, at in rows if e.id not in present]
             self.counts["archived"] += len(fresh)
             self.counts["unchanged"] += len(rows) - len(fresh)
@@ -244,13 +251,13 @@ class Loader:
         self.counts["unchanged"] += len(by_id) - len(new) - len(stricter)
         return sorted(new, key=lambda e: (e.at, e.id)), stricter
 
-    def _put_procedure(self, made: Procedure) -> None:
+    def _put_procedure(self, number: int, made: Procedure) -> None:
         old = procedures.get(self.store, made.key)
         made = made.replace(sensitivity=max(made.sensitivity, old.sensitivity)) if old else made
         _check_storable(procedures.encode, made)
         same = old is not None and procedures.encode(old) == procedures.encode(made.replace(name=old.name))
         if old is not None and not same and not (self.trusted or self.supersede):
-            self.conflicts.append(0)
+            self.conflicts.append(number)
             return
         if not same and not self.dry_run:
             with self.store.writing(patient=True) as w:
@@ -293,7 +300,9 @@ class Loader:
             supersedes=str(follows) if str(follows) != made else "",
             relations=self._masked(_mappings(raw, "relations"), label),
             header=self._masked(raw["header"], label) if isinstance(raw.get("header"), dict) else None,
-            confirmations=self._opinions(raw, "confirmations"),
+            unknown=self._unknown(raw, label),
+            confirmed_at=_instant(raw, "confirmed_at") if self.trusted else None,
+            confirmations=self._opinions(raw, "confirmations") if self.trusted else (),
             denials=self._opinions(raw, "denials"),
             **meta | times | lists | plain | {"modality": plain["modality"] or "text"},
         )
@@ -328,6 +337,7 @@ class Loader:
             sensitivity=label,
             steps=steps if type(steps) is int and steps > 0 else 0,
             evidence=self._masked(_mappings(raw, "evidence"), label),
+            unknown=self._unknown(raw, label),
             **meta | plain | lists,
         )
 
@@ -357,13 +367,21 @@ class Loader:
             state=str(state) if self.trusted or state == "rejected" else "pending",
             validated_by=_source(by) if by and self.trusted else None,
             needs_review=_text(raw, "needs_review", ""),
+            unknown=self._unknown(raw, label),
             **self._meta(raw) | self._uses(raw),
         )
+
+    def _unknown(self, raw: "dict[str, Any]", label: "labels.Sensitivity") -> "dict[str, Any] | None":
+        """Fields of a later version, which only one's own backup may bring; never one that this version knows."""
+        held = raw.get("unknown")
+        if not self.trusted or not isinstance(held, dict):
+            return None
+        return self._masked({k: v for k, v in held.items() if k not in _KNOWN}, label) or None
 
     def _id(self, raw: "dict[str, Any]") -> str | None:
         """The id that a line brings. One of the future would win every conflict to come, so nobody else may bring it."""
         made = raw.get("id")
-        if not ids.valid(made) or (not self.trusted and ids.milliseconds(made) > self.now.timestamp() * 1000):
+        if not ids.valid(made) or (not self.trusted and ids.milliseconds(str(made)) > self.now.timestamp() * 1000):
             return None
         return str(made)
 
@@ -395,7 +413,7 @@ class Loader:
         settings = self.store.settings
         source = _source(raw["source"]) if raw.get("source") else Source(id="import", kind="import")
         source = source.replace(id=_mask(source.id, ("secret",)))  # who said it stays, a credential does not
-        if not self.trusted and source.kind != "import":
+        if not self.trusted:
             source = source.replace(via="import")
         minutes = raw.get("ttl_minutes")
         if minutes is None:
@@ -424,6 +442,7 @@ class Loader:
         for o in _mappings(raw, name):
             at = _instant(o, "at")
             if at is not None:
+                at = at if self.trusted else min(at, self.now)
                 found.append(records.Opinion(source=_text(o, "source", ""), run=_text(o, "run", ""), at=at))
         return tuple(found)
 

@@ -195,6 +195,8 @@ def adopt(
     """
     with store.writing() as w:
         fact = usable(store, keys.normal(key), None)
+        if fact.state == "half":
+            raise errors.BadData("its text is older than its sidecar", hint="finish the checkout or sync first")
         label = fact.sensitivity if sensitivity is None else labels.sensitivity(sensitivity)
         if fact.state == "ok":
             return Written(fact=fact, how="unchanged")

@@ -120,11 +120,12 @@ def apply(store: "Store", found: Plan) -> Report:
 
 def _end_facts(w: "Writing", due: list[Action], now: datetime) -> list[Action]:
     done, gone = [], []
-    for action in due:
-        fact = facts.get(w.store, action.key)
-        if fact is not None and fact.id == action.id and _fact_reason(w.store, fact, now) == action.reason:
-            gone.append((fact, action.reason))
-            done.append(action)
+    with facts.Shelf(w.store) as shelf:
+        for action in due:
+            fact = shelf.get(action.key)
+            if fact is not None and fact.id == action.id and _fact_reason(w.store, fact, now) == action.reason:
+                gone.append((fact, action.reason))
+                done.append(action)
     if gone:
         facts.remove(w, gone, now, place="archive")
     return done

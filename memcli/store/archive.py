@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from memcli.store.folder import Store
 
 SUFFIX = ".jsonl"
+# From here on one sync of everything is cheaper than one of each file.
+_MANY = 20
 REASONS = ("superseded", "expired", "faded", "pruned", "forgotten", "promoted", "rejected")
 MAX_LINE_BYTES = 16 << 20
 
@@ -46,21 +48,24 @@ def folder(store: "Store", layer: str, place: str, *, create: bool = False) -> f
     return store.folder(*path(layer, place), create=create)
 
 
-def append(store: "Store", layer: str, name: str, data: bytes, place: str = "archive", *, durable: bool = True) -> None:
+def append(store: "Store", layer: str, name: str, data: bytes, place: str = "archive") -> None:
     """Add lines to a record's former values; durable when it returns."""
-    with folder(store, layer, place, create=True) as d:
-        _append(d, name, data, durable)
+    append_many(store, layer, [(name, data)], place)
 
 
 def append_many(store: "Store", layer: str, lines: "list[tuple[str, bytes]]", place: str = "archive") -> None:
-    """Add a line to each of the named records; all of them durable when it returns, with one sync."""
+    """Add lines to the former values of each named record; durable when it returns. Many take one sync in all."""
+    if not lines:
+        return
+    many = len(lines) > _MANY
     with folder(store, layer, place, create=True) as d:
         for name, data in lines:
-            _append(d, name, data, durable=False)
-        d.sync_everything()
+            _append(d, name, data, durable=not many)
+        if many:
+            d.sync_everything()
 
 
-def _append(d: files.Folder, name: str, data: bytes, durable: bool) -> None:
+def _append(d: files.Folder, name: str, data: bytes, *, durable: bool) -> None:
     end, size = d.tail(name + SUFFIX, 1)
     if size and end != b"\n":  # a writer was stopped half-way through its line
         data = b"\n" + data

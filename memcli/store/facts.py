@@ -13,12 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from memcli.base import files
     from memcli.store.folder import Store, Writing
     from memcli.store.pair import Pair
 
 LAYER = "facts"
-_FEW = 20
 _HEADER = ("id", "key", "sensitivity", "tags", "relations")
 _NOT_META = frozenset(("text", "tags", "relations", "header", "state", "name", "digest"))
 
@@ -132,12 +130,7 @@ def put(
 
 def remove(w: "Writing", gone: list[tuple[Fact, str]], at: datetime, *, place: str) -> None:
     """Take facts out, each with its reason, after their values lie, synced, in the archive or the trash."""
-    many = len(gone) > _FEW
-    for fact, reason in gone:
-        archive.append(w.store, LAYER, fact.name, _archived(fact, reason, at), place, durable=not many)
-    if many:
-        with archive.folder(w.store, LAYER, place) as kept:
-            kept.sync_everything()
+    archive.append_many(w.store, LAYER, [(f.name, _archived(f, reason, at)) for f, reason in gone], place)
     with w.store.folder(LAYER) as folder:
         known = names.current(w.store, folder)
         pair.drop(w, folder, LAYER, [fact.name for fact, _ in gone])
@@ -146,12 +139,8 @@ def remove(w: "Writing", gone: list[tuple[Fact, str]], at: datetime, *, place: s
 
 def put_many(w: "Writing", made: list[tuple[Fact, Fact | None]], at: datetime) -> None:
     """Write many facts, each over its old value or None, with a handful of syncs in all; the protocol is that of `put`."""
-    for _, old in made:
-        if old is not None:
-            archive.append(w.store, LAYER, old.name, _archived(old, "superseded", at), durable=False)
-    if any(old for _, old in made):
-        with archive.folder(w.store, LAYER, "archive") as kept:
-            kept.sync_everything()
+    ended = [old for fact, old in made if old is not None and old.id != fact.id]
+    archive.append_many(w.store, LAYER, [(f.name, _archived(f, "superseded", at)) for f in ended])
     with w.store.folder(LAYER, create=True) as folder:
         known = names.current(w.store, folder)
         for fact, old in made:

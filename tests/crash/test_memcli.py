@@ -12,6 +12,7 @@ from .harness import KILLS, SIX_ERRNOS, Argv, Case, Rig, Server, errno_modes
 
 ENTRY = "memcli.cli.main:main"
 NOW = "2026-11-15T09:00:00Z"
+EARLY = "2026-11-15T09:10:00Z"
 ACT = "2026-11-15T10:00:00Z"
 RECOVER = "2026-11-15T10:30:00Z"
 READ = "2026-11-15T11:00:00Z"
@@ -33,82 +34,101 @@ def memcli(*words: str, now: str = READ) -> Argv:
     return ("--store", "{store}", "--now", now, *words)
 
 
-def fact_set(text: str, label: str, *, now: str = ACT) -> Argv:
-    return memcli("fact", "set", KEY, text, "--sensitivity", label, "--source", "user:anna", now=now)
+def fact_set(text: str, label: str, *more: str, now: str = ACT) -> Argv:
+    return memcli("fact", "set", KEY, text, "--sensitivity", label, "--source", "user:anna", *more, now=now)
 
 
 INIT = memcli("init", now=NOW)
 OTHER = memcli("fact", "set", "another key", "another value", "--sensitivity", "public", now=NOW)
 WRITER = memcli("fact", "set", "another key", "changed", "--sensitivity", "public", now=RECOVER)
 DOCTOR = (memcli("doctor", "--fix", now=RECOVER),)
-RIGHTS = ("--reveal", "--json")
-OPEN_FACT = (
-    memcli("fact", "get", KEY, *RIGHTS),
-    memcli("fact", "history", KEY, "--clearance", "restricted", "--json"),
-    memcli("fact", "list", "--clearance", "restricted", "--json"),
-)
-LOW_FACT = (
-    memcli("fact", "get", KEY),
-    memcli("fact", "list", "--json"),
-    memcli("fact", "history", KEY, "--json"),
-    memcli("context"),
-)
+
+
+def open_fact(now: str) -> tuple[Argv, ...]:
+    """What a reader with every right asks."""
+    return (
+        memcli("fact", "get", KEY, "--reveal", "--json", now=now),
+        memcli("fact", "history", KEY, "--clearance", "restricted", "--json", now=now),
+        memcli("fact", "list", "--clearance", "restricted", "--json", now=now),
+    )
+
+
+def low_fact(now: str) -> tuple[Argv, ...]:
+    """What a reader of the default clearance asks."""
+    return (
+        memcli("fact", "get", KEY, now=now),
+        memcli("fact", "list", "--json", now=now),
+        memcli("fact", "history", KEY, "--json", now=now),
+        memcli("context", now=now),
+    )
 
 
 def fact_case(
-    name: str, old: tuple[str, str] | None, command: Argv, more: tuple[Argv, ...] = (), *, canary: bool = False
+    name: str,
+    old: tuple[Argv, ...],
+    command: Argv,
+    *,
+    canary: bool = False,
+    read_at: str = READ,
 ) -> Case:
     """The prepared store has another fact too, which must come through untouched (it is in the list)."""
-    before = (fact_set(*old, now=NOW),) if old else more
     return Case(
         name=name,
-        prepare=(INIT, OTHER, *before),
+        prepare=(INIT, OTHER, *old),
         command=command,
-        readings=(*OPEN_FACT, *LOW_FACT),
+        readings=(*open_fact(read_at), *low_fact(read_at)),
         writer=WRITER,
         recovery=DOCTOR,
-        low=LOW_FACT if canary else (),
+        low=low_fact(read_at) if canary else (),
         canary=CANARY if canary else "",
     )
 
 
-EPISODES = (
-    memcli("episode", "list", "--clearance", "restricted", "--json"),
-    memcli("episode", "list", "--json"),
-    memcli("context"),
-)
-
-
-def episode_case(name: str, before: tuple[Argv, ...], command: Argv) -> Case:
-    return Case(
-        name=name,
-        prepare=(INIT, OTHER, *before),
-        command=command,
-        readings=EPISODES,
-        writer=WRITER,
-        recovery=DOCTOR,
+def episode_case(name: str, before: tuple[Argv, ...], command: Argv, *, read_at: str = READ) -> Case:
+    readings = (
+        memcli("episode", "list", "--clearance", "restricted", "--json", now=read_at),
+        memcli("episode", "list", "--json", now=read_at),
+        memcli("context", now=read_at),
     )
+    prepare = (INIT, OTHER, *before)
+    return Case(name=name, prepare=prepare, command=command, readings=readings, writer=WRITER, recovery=DOCTOR)
 
 
 EPISODE = memcli("episode", "add", "Moved the webhooks;\nreplayed 214 of them.", "--task", "Move billing", now=ACT)
+LASTING = memcli("episode", "add", "An earlier one.", now=NOW)
+BRIEF = memcli("episode", "add", "Brief.", "--ttl", "30m", now=NOW)
 SECRET, PLAIN = f"{CANARY} behind the gate", "Fly.io, region fra"
-
+FORGET = ("fact", "forget", KEY, "--yes")
 OLD_KEY = "where we deploy"
-FORGOTTEN = (fact_set(PLAIN, "internal", now=NOW), memcli("fact", "forget", KEY, "--yes", now=NOW))
-RENAMED = (memcli("fact", "set", OLD_KEY, PLAIN, now=NOW),)
+
+
+def old(text: str, label: str, *more: str) -> tuple[Argv, ...]:
+    return (fact_set(text, label, *more, now=NOW),)
+
 
 CASES = [
-    fact_case("create", None, fact_set(PLAIN, "internal")),
-    fact_case("update", ("Heroku", "internal"), fact_set(PLAIN, "internal")),
-    fact_case("label up", (PLAIN, "public"), fact_set(PLAIN, "restricted")),
-    fact_case("label down", (PLAIN, "restricted"), fact_set(PLAIN, "public")),
-    fact_case("label up, new text", (PLAIN, "public"), fact_set(SECRET, "restricted"), canary=True),
-    fact_case("label down, new text", (SECRET, "restricted"), fact_set(PLAIN, "public"), canary=True),
-    fact_case("forget", (PLAIN, "internal"), memcli("fact", "forget", KEY, "--yes", now=ACT)),
-    fact_case("restore", None, memcli("fact", "restore", KEY, now=ACT), FORGOTTEN),
-    fact_case("rename", None, memcli("fact", "rename", OLD_KEY, KEY, now=ACT), RENAMED),
+    fact_case("create", (), fact_set(PLAIN, "internal")),
+    fact_case("update", old("Heroku", "internal"), fact_set(PLAIN, "internal")),
+    fact_case("label up", old(PLAIN, "public"), fact_set(PLAIN, "restricted")),
+    fact_case("label down", old(PLAIN, "restricted"), fact_set(PLAIN, "public")),
+    fact_case("label up, new text", old(PLAIN, "public"), fact_set(SECRET, "restricted"), canary=True),
+    fact_case("label down, new text", old(SECRET, "restricted"), fact_set(PLAIN, "public"), canary=True),
+    fact_case("forget", old(PLAIN, "internal"), memcli(*FORGET, now=ACT)),
     episode_case("first episode", (), EPISODE),
-    episode_case("next episode", (memcli("episode", "add", "An earlier one.", now=NOW),), EPISODE),
+    episode_case("next episode", (LASTING,), EPISODE),
+    fact_case(
+        "restore",
+        (*old(PLAIN, "internal"), memcli(*FORGET, now=NOW)),
+        memcli("fact", "restore", KEY, now=ACT),
+    ),
+    fact_case(
+        "rename",
+        (memcli("fact", "set", OLD_KEY, PLAIN, now=NOW),),
+        memcli("fact", "rename", OLD_KEY, KEY, now=ACT),
+    ),
+    # Readers apply an expiry at once: only one from before it can tell whether the sweep has been.
+    fact_case("sweep a fact", old(PLAIN, "internal", "--ttl", "30m"), memcli("sweep", now=ACT), read_at=EARLY),
+    episode_case("sweep an episode", (LASTING, BRIEF), memcli("sweep", now=ACT), read_at=EARLY),
 ]
 
 

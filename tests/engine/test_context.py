@@ -165,9 +165,7 @@ def test_ten_thousand_fuzzed_bodies_cannot_leave_their_place(seed: int) -> None:
         given = [fact(n, body(rng) or "k", body(rng), source=records.Source(id=body(rng), kind="agent")) for n in range(50)]
         found = parse(assembled({"facts": [writer.fact(f, 0.9) for f in given]}))
         wanted = [(clean(f.key), clean(f.text), f.id) for f in given]
-        got = facts_of(found)
-        assert [g[2] for g in got] == [w[2] for w in wanted]
-        assert [g for g, w in zip(got, wanted, strict=True) if g != w and "[" not in "".join(set(g[:2]) - set(w[:2]))] == []
+        assert facts_of(found) == wanted
 
 
 @settings(max_examples=300)
@@ -303,16 +301,6 @@ def test_the_least_budget_that_the_error_names_is_enough_and_one_less_is_not(sam
     assert len(sample.memory.context("deploy", budget=f"{least}{unit}", now=at())) > 100
     with pytest.raises(errors.UsageError):
         sample.memory.block("deploy", budget=f"{least - 1}{unit}", now=at())
-
-
-def test_counts_of_any_width_keep_to_the_budget(box: Box) -> None:
-    # A text of a million hidden characters is short once they are gone, but its count is long.
-    with box.store.writing() as w:
-        for n in range(12):
-            facts.put(w, fact(n, f"k{n}", "\x01" * 1_040_000 + "x"))
-    whole = len(box.memory.context(budget="100000c", now=at()))
-    for amount in range(whole - 4, whole + 30):
-        assert len(box.memory.context(budget=f"{amount}c", now=at())) <= amount
 
 
 def test_records_are_cut_whole_and_the_best_come_first(box: Box) -> None:
