@@ -91,7 +91,7 @@ FENCES = (
         "os.environ os.getenv os.getcwd os.path.expanduser",
         {
             "store/folder.py": "where the store is",
-            "engine/remember.py": "MEMCLI_SOURCE, for every writer that names no source",
+            "engine/intake.py": "MEMCLI_SOURCE, for every writer that names no source",
             "engine/memory.py": "MEMCLI_NOW, for Python as for the shell",
             "engine/stores.py": "init without a folder makes this one a store",
             "cli/session.py": "MEMCLI_NOW",

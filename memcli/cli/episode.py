@@ -42,11 +42,11 @@ def add(
 
     Example: memcli episode add "Moved the webhooks; replayed 214." --task "Move billing to the new queue" --outcome completed
     """
-    from memcli.engine import remember
+    from memcli.engine import recount
 
     if text is None and task is None:
         raise errors.UsageError("an episode needs a text or --task")
-    made, notes = remember.add_episode(
+    made, notes = recount.add_episode(
         session.store(ctx),
         session.text_or_stdin(text) or "",
         now=session.now(ctx),

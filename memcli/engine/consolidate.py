@@ -169,7 +169,7 @@ def _said(transcript: "Transcript | None", held: Session, now: datetime) -> list
         Item(
             id=m.id,
             text=str.__str__(redact.mask(m.text, families=("secret",))),
-            created_at=min(m.at or now, now),
+            created_at=m.at or now,
             role=m.role,
             source=SOURCE,
             episode=m.id + _HALF in taken,

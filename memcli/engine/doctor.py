@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from memcli.base import errors, files
 from memcli.base.value import Value, value
 from memcli.model import keys, labels, redact, sidecar
-from memcli.store import archive, episodes, facts, folder, names, pair, procedures, recovery, sources
+from memcli.store import archive, episodes, facts, folder, names, pair, procedures, recovery, sources, working
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,6 +130,7 @@ def mend(store: "Store", now: datetime) -> list[Finding]:
         for month in episodes.months(store):
             mended += [Finding(code="torn", path=f"episodes/{month}.md")] * episodes.cut_torn(w, month)
         mended += _mend_store(store)
+        working.tidy(w)
     return mended
 
 

@@ -3,10 +3,13 @@
 A scanner may only raise a label or replace text; nothing here lowers anything.
 """
 
-from memcli.base import errors
+import os
+
+from memcli.base import clock, errors
 from memcli.base.value import Value, value
-from memcli.model import labels, redact
+from memcli.model import labels, records, redact
 from memcli.model.labels import Sensitivity
+from memcli.model.records import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +32,22 @@ def clean(text: str, what: str = "the text") -> str:
     except UnicodeEncodeError:
         raise errors.UsageError(f"{what} is not UTF-8") from None
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def ttl(minutes: int) -> int:
+    """A time to live that a caller named; raises UsageError beyond 100 years: that is a slip of the finger."""
+    if not 0 <= minutes <= clock.MAX_TTL_MINUTES:
+        raise errors.UsageError("the TTL is out of range", hint="0 (for ever) to 52596000 minutes (100 years)")
+    return minutes
+
+
+def default_source(kind: str) -> Source:
+    """Who writes when nobody says so: MEMCLI_SOURCE, else `kind` (user on a terminal, unknown elsewhere)."""
+    said = os.environ.get("MEMCLI_SOURCE")
+    if not said:
+        return Source(id=kind, kind=kind)
+    redact.refuse_secrets({"MEMCLI_SOURCE": said})
+    return records.source(said)
 
 
 def take(

@@ -278,7 +278,7 @@ class Loader:
         self.counts["unchanged" if old == record else "created" if old is None else "updated"] += 1
 
     def _fact(self, raw: "dict[str, Any]") -> Fact:
-        key = keys.normal(_text(raw, "key"))
+        key = _key(raw, "key")
         plain = {n: _text(raw, n, "") for n in ("domain", "modality", "run", "agent", "check")}
         lists = {n: _strings(raw, n) for n in ("tags", "derived_from", "renamed_from")}
         scanned = {"key": key, "value": _text(raw, "text"), **plain} | {n: "\n".join(x) for n, x in lists.items()}
@@ -289,7 +289,8 @@ class Loader:
         meta = self._meta(raw)
         made = self._id(raw) or ids.derived(updated, _hash("fact", key, texts["value"], clock.show(updated)))
         times = {n: t for n in _FACT_ONLY if (t := _instant(raw, n))}
-        follows = raw.get("supersedes") if ids.valid(raw.get("supersedes")) else self._last.get(key, "")
+        before = "" if raw.get("id") else self._last.get(key, "")  # a line with an id says itself what it follows
+        follows = raw.get("supersedes") if ids.valid(raw.get("supersedes")) else before
         return Fact(
             id=str(made),
             key=key,
@@ -342,7 +343,7 @@ class Loader:
         )
 
     def _procedure(self, raw: "dict[str, Any]") -> Procedure:
-        key = keys.normal(_text(raw, "key"))
+        key = _key(raw, "key")
         texts = {"key": key, "title": _text(raw, "title", key), "value": _text(raw, "text", "")}
         texts, label = self._scrub(raw, texts, ("key",))
         steps = procedures.steps(raw.get("steps"))
@@ -403,7 +404,7 @@ class Loader:
     def _source_record(self, raw: "dict[str, Any]") -> SourceRecord:
         renamed = {k: v for k, v in raw.items() if k not in ("kind", "source_kind") and v is not None}
         renamed |= self._masked({k: v for k, v in renamed.items() if k != "id"}, labels.INTERNAL)
-        keys.normal(_text(raw, "id"))
+        _key(raw, "id")
         try:
             return sources.decode({"format": 1, "kind": raw.get("source_kind"), **_seen(renamed)})
         except sidecar.Damaged:
@@ -526,6 +527,14 @@ def _text(raw: "dict[str, Any]", name: str, default: "Any" = _MISSING) -> str:
     if not isinstance(found, str):
         raise BadLine(f"{name} is not a text")
     return found
+
+
+def _key(raw: "dict[str, Any]", name: str) -> str:
+    """The normal form of a key. What is wrong is said without it: it may be that of a restricted record."""
+    found = _text(raw, name)
+    if not keys.possible(found):
+        raise BadLine(f"{name} is blank, too long, or has control characters, white space around it or `..` in it")
+    return keys.normal(found)
 
 
 def _strings(raw: "dict[str, Any]", name: str) -> tuple[str, ...]:

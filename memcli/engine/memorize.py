@@ -4,7 +4,7 @@ from datetime import datetime
 
 from memcli.base import errors
 from memcli.base.value import Value, value
-from memcli.engine import digest, intake, propose, remember, statements, work
+from memcli.engine import digest, intake, propose, recount, statements, work
 from memcli.model import labels, records
 from memcli.model.records import Episode, Fact
 
@@ -83,7 +83,7 @@ def run(
     like = propose.Claim(
         key="",
         text="",
-        source=records.source(source) if source else remember.default_source(default_kind),
+        source=records.source(source) if source else intake.default_source(default_kind),
         run=digest.name_of_run(session),
         agent=agent,
         sensitivity=max(label, taken.least),
@@ -123,7 +123,7 @@ def _with_episode(
 ) -> Remembered:
     if digest.stands(store, said, now):
         return done.replace(repeated=True)
-    return done.replace(episode=remember.add_episode(store, text, now=now, **fields)[0])
+    return done.replace(episode=recount.add_episode(store, text, now=now, **fields)[0])
 
 
 def _with_working(

@@ -12,7 +12,7 @@ import os
 from datetime import datetime
 
 from memcli.base import clock, errors
-from memcli.engine import context, doctor, forget, remember, stores, sweep, view
+from memcli.engine import context, doctor, forget, recount, remember, stores, sweep, view
 from memcli.model import keys, labels, policy
 from memcli.model.records import Episode, Fact, Former
 from memcli.store import facts, folder
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from memcli.engine.forget import Forgotten
     from memcli.engine.load import Report as ImportReport
     from memcli.engine.memorize import Remembered, RememberFields
-    from memcli.engine.remember import EpisodeFields, FactFields, Written
+    from memcli.engine.recount import EpisodeFields
+    from memcli.engine.remember import FactFields, Written
     from memcli.engine.sweep import Report
     from memcli.engine.work import Kept, WorkFields
     from memcli.engine.work import Seen as Held
@@ -112,8 +113,8 @@ class Memory:
         return forget.restore(self.store, ref, now=_now(now))
 
     def add_episode(self, text: str, *, now: datetime | None = None, **fields: "Unpack[EpisodeFields]") -> Episode:
-        """Append one episode; see engine.remember.add_episode for the fields and errors."""
-        return remember.add_episode(self.store, text, now=_now(now), **fields)[0]
+        """Append one episode; see engine.recount.add_episode for the fields and errors."""
+        return recount.add_episode(self.store, text, now=_now(now), **fields)[0]
 
     def episodes(
         self, *, n: int | None = None, clearance: str = "internal", now: datetime | None = None

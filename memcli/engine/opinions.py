@@ -35,7 +35,7 @@ def deny(store: "Store", key: str, *, now: datetime, source: str | None = None, 
 
 
 def _say(store: "Store", key: str, now: datetime, source: str | None, run: str, *, agree: bool) -> Said:
-    who = records.source(source) if source else remember.default_source("unknown")
+    who = records.source(source) if source else intake.default_source("unknown")
     intake.take(store.settings, {"run": run, "source": who.id}, fixed=("run", "source"))
     opinion = Opinion(source=str(who), run=intake.clean(run, "run"), at=now)
     with store.writing() as w:

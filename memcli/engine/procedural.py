@@ -9,7 +9,7 @@ from datetime import datetime
 
 from memcli.base import errors, ids
 from memcli.base.value import as_dict
-from memcli.engine import intake, remember
+from memcli.engine import intake
 from memcli.model import keys, labels, policy, records
 from memcli.model.records import Procedure, Step
 from memcli.store import procedures
@@ -53,7 +53,7 @@ def propose(
     made = Procedure(
         id=ids.new(now),
         key=key,
-        source=records.source(source) if source else remember.default_source(default_kind),
+        source=records.source(source) if source else intake.default_source(default_kind),
         confidence=labels.confidence(settings["defaults.confidence"] if confidence is None else confidence),
         importance=records.DEFAULT_IMPORTANCE if importance is None else labels.unit(importance, "importance"),
         created_at=now,
@@ -80,7 +80,7 @@ def approve(
 
     Raises Refused when an agent approves what it proposed itself, NotFound, BadData.
     """
-    who = records.source(by) if by else remember.default_source(default_kind)
+    who = records.source(by) if by else intake.default_source(default_kind)
     with store.writing() as w:
         found = _usable(store, key)
         if who.kind != "user" and who.id == found.source.id:
@@ -97,7 +97,7 @@ def reject(
     store: "Store", key: str, *, now: datetime, by: str | None = None, default_kind: str = "unknown"
 ) -> Procedure:
     """Set a procedure aside: kept, never served. Raises NotFound, BadData."""
-    who = records.source(by) if by else remember.default_source(default_kind)
+    who = records.source(by) if by else intake.default_source(default_kind)
     with store.writing() as w:
         found = _usable(store, key)
         return _put(w, found, found.replace(state="rejected", validated_by=who, updated_at=now))

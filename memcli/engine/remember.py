@@ -1,14 +1,13 @@
-"""Writing facts and episodes: what a write keeps, what it supersedes, and what it must not do."""
+"""Writing facts: what a write keeps, what it supersedes, and what it must not do."""
 
-import os
 from datetime import datetime
 
 from memcli.base import errors, ids
 from memcli.base.value import Value, value
 from memcli.engine import intake
-from memcli.model import keys, labels, policy, records, redact
-from memcli.model.records import Episode, Fact, Source
-from memcli.store import episodes, facts
+from memcli.model import keys, labels, policy, records
+from memcli.model.records import Fact, Source
+from memcli.store import facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,40 +35,6 @@ if TYPE_CHECKING:
         create: bool
         allow_secret: bool
         allow_pii: bool
-
-    class EpisodeFields(TypedDict, total=False):
-        """What `add_episode` takes beside the text."""
-
-        at: datetime | None
-        source: str | None
-        confidence: str | float | None
-        importance: str | float | None
-        ttl_minutes: int | None
-        sensitivity: str | Sensitivity | None
-        allow_secret: bool
-        allow_pii: bool
-        task: str
-        outcome: str
-        session: str
-        run: str
-        agent: str
-        tags: tuple[str, ...]
-        concepts: tuple[str, ...]
-        findings: tuple[str, ...]
-        approach: str
-        tools: tuple[str, ...]
-        steps: int
-        patterns: tuple[str, ...]
-        modality: str
-        evidence: tuple[dict[str, Any], ...]
-        trace: str
-
-
-# 100 years: beyond it a TTL is a slip of the finger, and 0 says "for ever".
-MAX_TTL_MINUTES = 52_596_000
-
-
-_EPISODE_FIELDS = frozenset(Episode.__fields__) - {"id", "at", "text", "state", "month", "unknown"}
 
 
 @value
@@ -117,7 +82,7 @@ def set_fact(
     named: dict[str, Any] = {
         "confidence": None if confidence is None else labels.confidence(confidence),
         "importance": None if importance is None else labels.unit(importance, "importance"),
-        "ttl_minutes": None if ttl_minutes is None else _ttl(ttl_minutes),
+        "ttl_minutes": None if ttl_minutes is None else intake.ttl(ttl_minutes),
         "sensitivity": None if sensitivity is None else labels.sensitivity(sensitivity),
         "tags": None if tags is None else _tags(tags),
         "domain": domain,
@@ -145,7 +110,7 @@ def set_fact(
             found = as_archived(found, now)
             old = found if old is not None else None
         if old is None:
-            fact = _fresh(store, key, text or "", given, now, found, default_kind)
+            fact = _fresh(store, key, text or "", given, now, found or _swept(store, key), default_kind)
         else:
             fact = _changed(store, old, text, given, now, default_kind)
         fact = fact.replace(sensitivity=max(fact.sensitivity, taken.least))
@@ -154,15 +119,6 @@ def set_fact(
         how = "created" if old is None else "superseded" if fact.id != old.id else "updated"
         reason = "superseded" if old is not None else "expired"
         return Written(fact=facts.put(w, fact, found, at=now, reason=reason), how=how, notes=taken.notes)
-
-
-def default_source(kind: str) -> Source:
-    """Who writes when nobody says so: MEMCLI_SOURCE, else `kind` (user on a terminal, unknown elsewhere)."""
-    said = os.environ.get("MEMCLI_SOURCE")
-    if not said:
-        return Source(id=kind, kind=kind)
-    redact.refuse_secrets({"MEMCLI_SOURCE": said})
-    return records.source(said)
 
 
 def rename_fact(store: "Store", key: str, new_key: str, *, now: datetime) -> tuple[Fact, bool]:
@@ -237,79 +193,6 @@ def usable(store: "Store", key: str, now: datetime | None) -> Fact:
     return fact
 
 
-def add_episode(
-    store: "Store",
-    text: str,
-    *,
-    now: datetime,
-    at: datetime | None = None,
-    sensitivity: "str | Sensitivity | None" = None,
-    source: str | None = None,
-    confidence: "str | float | None" = None,
-    importance: "str | float | None" = None,
-    ttl_minutes: int | None = None,
-    allow_secret: bool = False,
-    allow_pii: bool = False,
-    default_kind: str = "unknown",
-    **fields: "Any",
-) -> tuple[Episode, tuple[str, ...]]:
-    """Append one episode; returns it as stored and what to tell the writer.
-
-    fields: task, outcome, session, run, agent, tags, concepts, findings, approach, tools, steps, patterns, modality,
-    evidence, trace, as in records.Episode. Raises UsageError, SecretFound, Locked, SystemFailure.
-    """
-    settings = store.settings
-    given = {k: v for k, v in fields.items() if v not in (None, "", ())}
-    if not text.strip() and not given.get("task"):
-        raise errors.UsageError("an episode needs a text or a task")
-    labels.choice(str(given.get("outcome", "unknown")), "outcome", labels.OUTCOMES)
-    if unknown := set(given) - _EPISODE_FIELDS:
-        raise errors.UsageError(f"an episode has no field {min(unknown)}")
-    if int(given.get("steps", 0)) < 0:
-        raise errors.UsageError("the number of steps is negative")
-    speaker = records.source(source) if source else default_source(default_kind)
-    texts = _episode_texts(text, given) | {"source": speaker.id}
-    fixed = ("source", "evidence")  # what names a thing cannot be replaced by its kind
-    taken = intake.take(settings, texts, fixed=fixed, allow_secret=allow_secret, allow_pii=allow_pii)
-    label = labels.sensitivity(settings["defaults.sensitivity"] if sensitivity is None else sensitivity)
-    episode = Episode(
-        id="",
-        at=at or now,
-        text=taken.texts.pop("text"),
-        sensitivity=max(label, taken.least),
-        source=speaker,
-        confidence=labels.confidence(settings["defaults.confidence"] if confidence is None else confidence),
-        importance=records.DEFAULT_IMPORTANCE if importance is None else labels.unit(importance, "importance"),
-        ttl_minutes=settings["defaults.episode_ttl_minutes"] if ttl_minutes is None else _ttl(ttl_minutes),
-        **_rebuild(given, taken.texts),
-    )
-    with store.writing() as w:
-        return episodes.append(w, episode), taken.notes
-
-
-def _episode_texts(text: str, given: "dict[str, Any]") -> dict[str, str]:
-    texts = {"text": intake.clean(text)}
-    for name, item in given.items():
-        if name == "evidence":
-            texts[name] = intake.clean("\n".join(str(part) for each in item for part in each.values()), name)
-        elif isinstance(item, str):
-            texts[name] = intake.clean(item, name)
-        elif isinstance(item, tuple):
-            texts |= {f"{name}.{i}": intake.clean(x, name) for i, x in enumerate(item) if isinstance(x, str)}
-    return texts
-
-
-def _rebuild(given: "dict[str, Any]", texts: dict[str, str]) -> "dict[str, Any]":
-    """The fields with their texts as they may be stored."""
-    out: dict[str, Any] = {}
-    for name, item in given.items():
-        if isinstance(item, tuple):
-            out[name] = tuple(texts.get(f"{name}.{i}", x) for i, x in enumerate(item))
-        else:
-            out[name] = texts.get(name, item)
-    return out
-
-
 def _scan(
     store: "Store", key: str, text: str | None, given: "dict[str, Any]", allow_secret: bool, allow_pii: bool
 ) -> intake.Taken:
@@ -343,7 +226,7 @@ def _fresh(
     """A first value, or one that follows a value that has expired or faded."""
     settings = store.settings
     base: dict[str, Any] = {
-        "source": default_source(kind),
+        "source": intake.default_source(kind),
         "confidence": labels.confidence(settings["defaults.confidence"]),
         "ttl_minutes": settings["defaults.ttl_minutes"],
         "sensitivity": labels.sensitivity(settings["defaults.sensitivity"]),
@@ -360,6 +243,14 @@ def _fresh(
     return Fact(id=ids.new(now, after=after), key=key, text=text, updated_at=now, **base | given)
 
 
+def _swept(store: "Store", key: str) -> Fact | None:
+    """The value of a key that a sweep has taken out: what is written now follows it, as if nobody had swept."""
+    names = (keys.file_name(key), keys.hidden_name(key))
+    rows = [f for name in names for f in facts.former(store, name) if f.fact.key == key]
+    last = max(rows, key=lambda f: f.fact.id, default=None)
+    return last.fact if last is not None and last.reason in ("expired", "faded") else None
+
+
 def _changed(store: "Store", old: Fact, text: str | None, given: "dict[str, Any]", now: datetime, kind: str) -> Fact:
     if text is None or text == old.text:
         renewed = {"updated_at": now} if given.get("ttl_minutes", old.ttl_minutes) != old.ttl_minutes else {}
@@ -369,7 +260,7 @@ def _changed(store: "Store", old: Fact, text: str | None, given: "dict[str, Any]
         "supersedes": old.id,
         "text": text,
         "updated_at": now,
-        "source": given.get("source") or default_source(kind),
+        "source": given.get("source") or intake.default_source(kind),
         "confidence": given.get("confidence") or labels.confidence(store.settings["defaults.confidence"]),
         "run": "",
         "agent": "",
@@ -391,12 +282,6 @@ def _check(text: str) -> str:
     if text:
         verify.parse(text)
     return text
-
-
-def _ttl(minutes: int) -> int:
-    if not 0 <= minutes <= MAX_TTL_MINUTES:
-        raise errors.UsageError("the TTL is out of range", hint="0 (for ever) to 52596000 minutes (100 years)")
-    return minutes
 
 
 def _tags(tags: tuple[str, ...]) -> tuple[str, ...]:

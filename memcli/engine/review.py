@@ -14,7 +14,7 @@ from datetime import datetime
 
 from memcli.base import errors
 from memcli.base.value import Value, value
-from memcli.engine import procedural, promotion, remember, verify
+from memcli.engine import intake, procedural, promotion, remember, verify
 from memcli.model import policy, records, words
 from memcli.model.records import Fact, Opinion
 from memcli.store import archive, facts, procedures, proposals
@@ -74,7 +74,7 @@ def accept(store: "Store", ref: str, *, now: datetime, by: str | None = None, de
     Raises Refused where a yes has no meaning (a contradiction is settled by rejecting one side), NotFound, UsageError.
     """
     item = find(store, ref, now)
-    who = records.source(by) if by else remember.default_source(default_kind)
+    who = records.source(by) if by else intake.default_source(default_kind)
     opinion = Opinion(source=str(who), run=f"review {now:%Y-%m-%dT%H:%M:%SZ}", at=now)
     if item.kind == "proposal":
         with store.writing() as w:

@@ -60,7 +60,7 @@ def make(path: str | None, *, tenant: str | None = None, git: bool = False) -> M
     if tenant is not None:
         folder.tenant_name(tenant)
     try:
-        os.makedirs(root, mode=0o700, exist_ok=True)
+        _make_private(root)
     except OSError as e:
         files.fail("make the folder", root, e)
     new = _lay_out(root, ())
@@ -74,6 +74,14 @@ def make(path: str | None, *, tenant: str | None = None, git: bool = False) -> M
         new=tuple(new),
         git=made_git,
     )
+
+
+def _make_private(path: str) -> None:
+    """A folder and those that are missing above it, 0700 whatever the umask (`makedirs` minds it for those above)."""
+    if os.path.isdir(path):
+        return
+    _make_private(os.path.dirname(path))
+    os.mkdir(path, 0o700)
 
 
 def _lay_out(root: str, parts: tuple[str, ...]) -> list[str]:

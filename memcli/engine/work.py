@@ -93,7 +93,7 @@ def set_entry(
         raise errors.UsageError("the key is blank or too long")
     session_id(session)
     common, notes = _take(store, {"key": intake.clean(key, "the key"), "value": text}, fields)
-    source = common.pop("source") or _default(default_kind)
+    source = common.pop("source") or intake.default_source(default_kind)
     with store.writing() as w:
         held = working.live(store_of.read(store, session), now)
         old = next((e for e in held.entries if e.key == key), None)
@@ -130,7 +130,7 @@ def add_item(
         labels.choice(role, "role", working.ROLES)
     session_id(session)
     common, notes = _take(store, {"text": text}, fields)
-    source = common.pop("source") or _default(_ROLE_KINDS.get(role, default_kind))
+    source = common.pop("source") or intake.default_source(_ROLE_KINDS.get(role, default_kind))
     with store.writing() as w:
         held = working.live(store_of.read(store, session), now)
         fresh = ids.new(now, after=held.items[-1].id if held.items else None)
@@ -327,12 +327,6 @@ def _ttl(minutes: int | None) -> int:
     if minutes is not None and not 0 <= minutes <= clock.MAX_TTL_MINUTES:
         raise errors.UsageError("the TTL is out of range", hint="0 (for ever) to 52596000 minutes (100 years)")
     return minutes or 0
-
-
-def _default(kind: str) -> "Source":
-    from memcli.engine import remember
-
-    return remember.default_source(kind)
 
 
 def _has(held: "Held", query: str) -> bool:

@@ -41,15 +41,24 @@ def parse(data: bytes) -> "dict[str, Any]":
     """
     try:
         found = _DECODER.decode(data.decode().removeprefix("\ufeff"))
-        if b"\\u" in data:
-            _ENCODER.encode(found).encode()  # lone surrogates
     except (ValueError, RecursionError):
         raise Damaged("the JSON cannot be read") from None
+    if b"\\u" in data and not writable(found):
+        raise Damaged("the JSON holds lone surrogates")
     if not isinstance(found, dict):
         raise Damaged("the JSON is no object")
     if data.count(b"[") + data.count(b"{") > MAX_DEPTH and _depth(found) > MAX_DEPTH:
         raise Damaged("the JSON is nested too deeply")
     return found
+
+
+def writable(item: object) -> bool:
+    """False for a JSON value with texts that are no Unicode: lone surrogates, from escapes."""
+    try:
+        _ENCODER.encode(item).encode()
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def decode(raw: "dict[str, Any]") -> "dict[str, Any]":

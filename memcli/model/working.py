@@ -168,7 +168,7 @@ def to_fold(items: "Sequence[Item]", *, threshold: int, keep: int) -> tuple[Item
         return ()
     talk = [i for i in listed if i.role != "system"]
     old = talk[: max(0, len(talk) - keep)]
-    return tuple(old) if sum(i.role != SUMMARY for i in old) > 1 else ()
+    return tuple(old) if any(i.role != SUMMARY for i in old) else ()
 
 
 def hold(items: "Sequence[Item]", most: int) -> tuple[tuple[Item, ...], tuple[Item, ...]]:

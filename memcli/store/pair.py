@@ -196,6 +196,8 @@ def _read_once(folder: files.Folder, name: str) -> tuple[Pair | None, bool]:
         return _from_temp(folder, name, meta, side)
     try:
         front, body = header.split(text)
+        if "\\" in text and not sidecar.writable(front):
+            raise errors.BadData("the front matter holds lone surrogates")
     except errors.BadData:
         front, body, damage = {}, text, "damaged_header"
     if damage and (_conflicted(text) or _conflicted(side.decode("utf-8", "replace"))):

@@ -63,6 +63,7 @@ def every(store: "Store") -> "Iterator[Session | None]":
 
 def write(w: "Writing", session: Session, now: datetime) -> None:
     """Replace a session's working memory, durably."""
+    tidy(w)
     name = file_name(session.id)
     with w.store.folder(*FOLDER, create=True) as folder:
         folder.replace(name + _SUFFIX, _encode(session.replace(touched_at=now)))
@@ -75,6 +76,15 @@ def remove(w: "Writing", session: str) -> bool:
         there = [folder.remove(file_name(session) + suffix) for suffix in (_SUFFIX, _SEEN)]
         folder.sync()
     return there[0]
+
+
+def tidy(w: "Writing") -> int:
+    """Remove what stopped writers left, which only another writer may do; how much."""
+    with w.store.folder(*FOLDER) as folder:
+        left = [n for n in folder.names() if n.startswith(".") and n.endswith(".tmp")]
+        for name in left:
+            folder.remove(name)
+    return len(left)
 
 
 def count(store: "Store", session: str, ids: "list[str]") -> None:

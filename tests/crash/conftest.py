@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from . import harness
+from . import victim
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -19,18 +19,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    if reason := harness.why_not():
+    if reason := victim.why_not():
         pytest.skip(reason)
-    return harness.build_shim(tmp_path_factory.mktemp("shim"))
+    return victim.build_shim(tmp_path_factory.mktemp("shim"))
 
 
 @pytest.fixture
 def scratch() -> Iterator[pathlib.Path]:
-    with tempfile.TemporaryDirectory(prefix="memcrash-", dir=harness.scratch()) as folder:
+    with tempfile.TemporaryDirectory(prefix="memcrash-", dir=victim.scratch()) as folder:
         yield pathlib.Path(folder).resolve()
 
 
 @pytest.fixture(scope="module")
-def controls(shim: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[harness.Server]:
-    with harness.Server(shim, "protocols:main", tmp_path_factory.mktemp("home")) as server:
+def controls(shim: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[victim.Server]:
+    with victim.Server(shim, "protocols:main", tmp_path_factory.mktemp("home")) as server:
         yield server

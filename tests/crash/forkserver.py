@@ -1,4 +1,4 @@
-"""Fork server, run as a script by `harness.Server`: imports the program once and forks a child for each request.
+"""Fork server, run as a script by `victim.Server`: imports the program once and forks a child for each request.
 
     forkserver.py ENTRY FD        ENTRY is module:function; FD is a socket that carries one JSON object a line
 

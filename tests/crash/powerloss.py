@@ -15,7 +15,8 @@ import os
 import pathlib
 from collections.abc import Iterable, Iterator
 
-from .harness import WRITES, Call, Outcome, Point, Reading, Rig, difference, files
+from .harness import Point, Reading, Rig, difference, files
+from .victim import WRITES, Call, Outcome
 
 SUBSETS_UP_TO = 8  # of that many unsynced names every subset; of more, prefixes and all-but-one
 CREATED, LOST = 0, b""

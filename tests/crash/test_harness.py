@@ -9,8 +9,9 @@ import sys
 
 import pytest
 
-from . import harness, powerloss
-from .harness import KILLS, Case, Point, Rig, Server, errno_modes
+from . import harness, powerloss, victim
+from .harness import KILLS, Case, Point, Rig, errno_modes
+from .victim import Server
 
 STORE = "{store}"
 OLD = ("put", "good", STORE, "fact", "the old text", "restricted")
@@ -63,13 +64,13 @@ link c d|truncate d|unlink d|unlink c|mkdir e|rmdir e|fsync .|open f|rename f g|
 write i|open j|write j|open k|write k|symlink l|open m"""
 
 
-def probe(shim: pathlib.Path, root: pathlib.Path, code: str, **strike: object) -> tuple[int, list[harness.Call]]:
+def probe(shim: pathlib.Path, root: pathlib.Path, code: str, **strike: object) -> tuple[int, list[victim.Call]]:
     """Runs Python code in a process of its own under the shim."""
     log = root.parent / "log"
     names = {"ROOT": root, "LOG": log, **strike}
     env = {**os.environ, "LD_PRELOAD": str(shim), **{f"MEMCRASH_{k.upper()}": str(v) for k, v in names.items()}}
     done = subprocess.run([sys.executable, "-c", code], env=env, check=False, capture_output=True)
-    return done.returncode, harness.read_log(str(log)) if log.exists() else []
+    return done.returncode, victim.read_log(str(log)) if log.exists() else []
 
 
 @pytest.fixture
@@ -145,8 +146,8 @@ def test_fork_server_and_real_process_agree(controls: Server, scratch: pathlib.P
     with rig.fresh() as store:
         log = str(scratch / "log")
         argv = tuple(a.replace(STORE, store) for a in rig.case.command)
-        assert controls.spawn(argv, harness.Strike(store, log=log)).out == rig.whole.out
-        assert [c.name for c in harness.read_log(log)] == [c.name for c in rig.calls]
+        assert controls.spawn(argv, victim.Strike(store, log=log)).out == rig.whole.out
+        assert [c.name for c in victim.read_log(log)] == [c.name for c in rig.calls]
 
 
 # ---- kills and errors ----
@@ -262,12 +263,12 @@ def test_power_loss_finds_acknowledged_writes_lost(controls: Server, scratch: pa
     assert [p for p in found if "was acknowledged and is lost" in p]
 
 
-def listed(store: pathlib.Path, calls: list[harness.Call]) -> set[tuple[tuple[str, bytes | None], ...]]:
+def listed(store: pathlib.Path, calls: list[victim.Call]) -> set[tuple[tuple[str, bytes | None], ...]]:
     return {s.content for s in powerloss.states(str(store), calls, powerloss.Disk(str(store)))}
 
 
-def call(name: str, path: pathlib.Path, inode: int, **more: object) -> harness.Call:
-    plain = harness.Call(1, name, 0, inode, 0, 0, str(path), "", b"")
+def call(name: str, path: pathlib.Path, inode: int, **more: object) -> victim.Call:
+    plain = victim.Call(1, name, 0, inode, 0, 0, str(path), "", b"")
     return dataclasses.replace(plain, **more)  # type: ignore[arg-type]
 
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from . import powerloss, walk
-from .harness import KILLS, SIX_ERRNOS, Argv, Case, Rig, Server, errno_modes
+from .harness import KILLS, SIX_ERRNOS, Case, Rig, errno_modes
+from .victim import Argv, Server
 
 ENTRY = "memcli.cli.main:main"
 NOW = "2026-11-15T09:00:00Z"

@@ -11,7 +11,8 @@ import random
 import zlib
 from collections.abc import Callable
 
-from .harness import KILLS, Argv, Outcome, Server, Strike, errno_modes, temps
+from .harness import KILLS, errno_modes, temps
+from .victim import Argv, Outcome, Server, Strike
 
 LABELS = ("public", "internal", "sensitive", "restricted")
 KEYS = ("deploy target", "C++", "naïve", "plain", "one more")

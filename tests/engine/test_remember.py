@@ -304,15 +304,20 @@ def test_a_fact_ends_in_the_second_in_which_its_ttl_runs_out(box: Box, ttl: str)
         assert ("expired 1" in box.ok("context", now=now).out) == (code == 3)
 
 
-def test_setting_a_fact_that_has_expired_makes_it_anew_and_keeps_its_history(box: Box) -> None:
+@pytest.mark.parametrize("swept", [False, True])
+def test_setting_a_fact_that_has_expired_makes_it_anew_and_keeps_its_history(box: Box, swept: bool) -> None:
     first = box.set("k", "old", "--ttl", "1h", "--tag", "a", "--domain", "infra", "--sensitivity", "sensitive")["id"]
     later = stamp(hours=1)
+    if swept:
+        box.ok("sweep", now=later)
     assert box.run("fact", "set", "k", "--ttl", "5", now=later).code == 3
     made = box.set("k", "new", "--create", now=later)
     assert made["how"] == "created"
     fact = box.fact("k")
     assert (fact.supersedes, fact.tags, fact.domain, fact.ttl_minutes) == (first, (), "", 0)
     assert fact.sensitivity == labels.SENSITIVE  # an omitted label never falls
+    assert fact.name.startswith("x--")
+    assert (fact.created_at, fact.updated_at) == (at(), at(hours=1))
     assert history(box, "k") == [("current", "new"), ("expired", "old")]
 
 

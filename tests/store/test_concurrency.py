@@ -61,13 +61,13 @@ APPEND = (
     + """
 import sys
 from memcli.base import clock
-from memcli.engine import remember
+from memcli.engine import recount
 from memcli.store import folder
 store = folder.open_store(sys.argv[1])
 sys.stdin.readline()
 for n in range(50):
     text = f"{sys.argv[2]}/{n}\\n## 2026-11-15T09:00:00Z {{\\n" + "x" * (n * 400)
-    remember.add_episode(store, text, now=clock.parse("2026-11-15T09:00:00Z"))
+    recount.add_episode(store, text, now=clock.parse("2026-11-15T09:00:00Z"))
 """
 )
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support import CANARY, Box, at, stamp
 
 from memcli.base import ids
-from memcli.engine import remember
+from memcli.engine import recount
 from memcli.model import labels, records
 from memcli.store import archive, episodes
 
@@ -134,7 +134,7 @@ def test_a_field_of_the_wrong_type_damages_its_entry_and_no_other(name: str) -> 
     ],
 )
 def test_the_month_is_that_of_the_entrys_utc_time(box: Box, when: datetime, month: str) -> None:
-    made, _ = remember.add_episode(box.store, "text", now=at(), at=when)
+    made, _ = recount.add_episode(box.store, "text", now=at(), at=when)
     assert [p.name for p in (box.root / "episodes").iterdir()] == [f"{month}.md"]
     [found] = episodes.read(box.store, month).entries
     assert (found.at, found.id) == (when.astimezone(UTC), made.id)

@@ -1,0 +1,119 @@
+"""Recording episodes: what happened goes to the log of its month. Apart from facts, of which it needs nothing."""
+
+from datetime import datetime
+
+from memcli.base import errors
+from memcli.engine import intake
+from memcli.model import labels, records
+from memcli.model.records import Episode
+from memcli.store import episodes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypedDict
+
+    from memcli.model.labels import Sensitivity
+    from memcli.store.folder import Store
+
+    class EpisodeFields(TypedDict, total=False):
+        """What `add_episode` takes beside the text."""
+
+        at: datetime | None
+        source: str | None
+        confidence: str | float | None
+        importance: str | float | None
+        ttl_minutes: int | None
+        sensitivity: str | Sensitivity | None
+        allow_secret: bool
+        allow_pii: bool
+        task: str
+        outcome: str
+        session: str
+        run: str
+        agent: str
+        tags: tuple[str, ...]
+        concepts: tuple[str, ...]
+        findings: tuple[str, ...]
+        approach: str
+        tools: tuple[str, ...]
+        steps: int
+        patterns: tuple[str, ...]
+        modality: str
+        evidence: tuple[dict[str, Any], ...]
+        trace: str
+
+
+_FIELDS = frozenset(Episode.__fields__) - {"id", "at", "text", "state", "month", "unknown"}
+
+
+def add_episode(
+    store: "Store",
+    text: str,
+    *,
+    now: datetime,
+    at: datetime | None = None,
+    sensitivity: "str | Sensitivity | None" = None,
+    source: str | None = None,
+    confidence: "str | float | None" = None,
+    importance: "str | float | None" = None,
+    ttl_minutes: int | None = None,
+    allow_secret: bool = False,
+    allow_pii: bool = False,
+    default_kind: str = "unknown",
+    **fields: "Any",
+) -> tuple[Episode, tuple[str, ...]]:
+    """Append one episode; returns it as stored and what to tell the writer.
+
+    fields: task, outcome, session, run, agent, tags, concepts, findings, approach, tools, steps, patterns, modality,
+    evidence, trace, as in records.Episode. Raises UsageError, SecretFound, Locked, SystemFailure.
+    """
+    settings = store.settings
+    given = {k: v for k, v in fields.items() if v not in (None, "", ())}
+    if not text.strip() and not given.get("task"):
+        raise errors.UsageError("an episode needs a text or a task")
+    labels.choice(str(given.get("outcome", "unknown")), "outcome", labels.OUTCOMES)
+    if unknown := set(given) - _FIELDS:
+        raise errors.UsageError(f"an episode has no field {min(unknown)}")
+    if int(given.get("steps", 0)) < 0:
+        raise errors.UsageError("the number of steps is negative")
+    speaker = records.source(source) if source else intake.default_source(default_kind)
+    texts = _episode_texts(text, given) | {"source": speaker.id}
+    fixed = ("source", "evidence")  # what names a thing cannot be replaced by its kind
+    taken = intake.take(settings, texts, fixed=fixed, allow_secret=allow_secret, allow_pii=allow_pii)
+    label = labels.sensitivity(settings["defaults.sensitivity"] if sensitivity is None else sensitivity)
+    episode = Episode(
+        id="",
+        at=at or now,
+        text=taken.texts.pop("text"),
+        sensitivity=max(label, taken.least),
+        source=speaker,
+        confidence=labels.confidence(settings["defaults.confidence"] if confidence is None else confidence),
+        importance=records.DEFAULT_IMPORTANCE if importance is None else labels.unit(importance, "importance"),
+        ttl_minutes=settings["defaults.episode_ttl_minutes"] if ttl_minutes is None else intake.ttl(ttl_minutes),
+        **_rebuild(given, taken.texts),
+    )
+    with store.writing() as w:
+        return episodes.append(w, episode), taken.notes
+
+
+def _episode_texts(text: str, given: "dict[str, Any]") -> dict[str, str]:
+    texts = {"text": intake.clean(text)}
+    for name, item in given.items():
+        if name == "evidence":
+            texts[name] = intake.clean("\n".join(str(part) for each in item for part in each.values()), name)
+        elif isinstance(item, str):
+            texts[name] = intake.clean(item, name)
+        elif isinstance(item, tuple):
+            texts |= {f"{name}.{i}": intake.clean(x, name) for i, x in enumerate(item) if isinstance(x, str)}
+    return texts
+
+
+def _rebuild(given: "dict[str, Any]", texts: dict[str, str]) -> "dict[str, Any]":
+    """The fields with their texts as they may be stored."""
+    out: dict[str, Any] = {}
+    for name, item in given.items():
+        if isinstance(item, tuple):
+            out[name] = tuple(texts.get(f"{name}.{i}", x) for i, x in enumerate(item))
+        else:
+            out[name] = texts.get(name, item)
+    return out
