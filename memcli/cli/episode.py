@@ -7,7 +7,7 @@ from memcli.model import labels
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from datetime import datetime
+    pass
 
 
 def add(
@@ -99,7 +99,7 @@ def list_(
     from memcli.engine import view
 
     store, now = session.store(ctx), session.now(ctx)
-    first, last = _moment(since, now), _moment(until, now)
+    first, last = session.moment(since, now), session.moment(until, now)
     if outcome is not None:
         labels.choice(outcome, "outcome", labels.OUTCOMES)
     seen = view.survey(store, now, labels.sensitivity(clearance), layers=("episodes",))
@@ -143,15 +143,6 @@ def _flat(item: object) -> str:
     if isinstance(item, dict):
         return " ".join(str(v) for v in item.values())
     return ", ".join(map(_flat, item)) if isinstance(item, list) else str(item)
-
-
-def _moment(words: str | None, now: "datetime") -> "datetime | None":
-    """An instant, or so long before now."""
-    if words is None:
-        return None
-    if (words[:1].isdigit() and words[-1:] in "mhdw") or words[:1] == "P":
-        return clock.add_minutes(now, -clock.parse_ttl(words))
-    return clock.parse(words)
 
 
 def _evidence(words: str) -> dict[str, str]:

@@ -61,6 +61,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "source block": ("memcli.cli.source", "block"),
     "forget": ("memcli.cli.record", "forget"),
     "restore": ("memcli.cli.record", "restore"),
+    "search": ("memcli.cli.search", "search"),
     "graph": ("memcli.cli.relation", "graph"),
     "review list": ("memcli.cli.review", "list_"),
     "review show": ("memcli.cli.review", "show"),

@@ -56,6 +56,9 @@ WORDS: dict[str, str] = {
     "allow_commands": "run the checks that are commands too",
     "ref": "the item's ref as the list shows it, or the key",
     "against": "a git revision: say what is wrong with the change since then too",
+    "last_hours": "only what is at most so many hours old",
+    "min_confidence": "only what is at least this sure: 0 to 1, or high, medium, low",
+    "min_importance": "only what matters at least this much: 0 to 1",
     # How to write.
     "if_match": "write only if the record still has this digest (shown by get --json)",
     "create": "only make a new one; an existing one is an error",

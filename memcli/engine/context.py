@@ -336,7 +336,9 @@ def _of_layers(seen: view.View, query: Query) -> view.View:
     left_out = {n: () for n in ("facts", "episodes", "procedures") if n not in query.layers}
     if not left_out:
         return seen
-    ended = {n: tuple(r for r in getattr(seen, n) if _layer(r) not in left_out) for n in ("expired", "faded", "blocked")}
+    ended = {
+        n: tuple(r for r in getattr(seen, n) if _layer(r) not in left_out) for n in ("expired", "faded", "blocked")
+    }
     return seen.replace(**left_out, **ended)
 
 

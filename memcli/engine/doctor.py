@@ -219,7 +219,12 @@ def _pair(found: pair.Pair, path: str, now: datetime) -> "Iterator[Finding]":
         yield Finding(code="bad_key", path=path)
     elif not path.startswith(_PROPOSED) and not names.follows(found.name, found.key):
         yield Finding(code="name_of_another" if names.hashed(found.name) else "irregular_name", path=path)
-    elif found.sensitivity >= labels.SENSITIVE and not found.name.startswith("x--") and found.state == "ok":
+    elif (
+        in_text is not None
+        and found.sensitivity >= labels.SENSITIVE
+        and found.state == "ok"
+        and found.name[:3] != "x--"
+    ):
         yield Finding(code="key_visible", path=path)
     if found.sensitivity < labels.RESTRICTED:
         yield from _secrets(path, f"{found.key}\n{found.text}")

@@ -91,6 +91,13 @@ def _facts(store: "Store") -> "Iterator[tuple[dict[str, Any], Sensitivity]]":
             yield fact_row(present), present.sensitivity
 
 
+def row(record: "Fact | Episode | Procedure") -> "dict[str, Any]":
+    """Any record as one JSON object."""
+    if isinstance(record, Fact):
+        return fact_row(record)
+    return episode_row(record) if isinstance(record, Episode) else procedure_row(record)
+
+
 def fact_row(fact: Fact) -> "dict[str, Any]":
     """A fact as one JSON object."""
     meta = sidecar.encode({k: v for k, v in as_dict(fact).items() if k not in _NO_META})

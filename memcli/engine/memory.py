@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from memcli.engine.memorize import Remembered, RememberFields
     from memcli.engine.recount import EpisodeFields
     from memcli.engine.remember import FactFields, Written
+    from memcli.engine.search import Hit
     from memcli.engine.sweep import Report
     from memcli.engine.work import Kept, WorkFields
     from memcli.engine.work import Seen as Held
@@ -202,6 +203,17 @@ class Memory:
         from memcli.engine import work
 
         return work.clear(self.store, session, dry_run=dry_run)
+
+    def search(
+        self, query: str, *, limit: int = 20, clearance: str = "internal", now: datetime | None = None, **filters: "Any"
+    ) -> "list[Hit]":
+        """Records that hold words of the query, best first; filters as in engine.search.Filters."""
+        from memcli.engine import search
+
+        wanted = search.Filters(**filters)
+        label = labels.sensitivity(clearance)
+        found = search.search(self.store, query, now=_now(now), limit=limit, clearance=label, filters=wanted)
+        return list(found.hits)
 
     def context(self, task: str = "", **options: "Any") -> "Redacted":
         """The context block as text; options as in `block`."""

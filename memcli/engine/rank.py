@@ -49,7 +49,7 @@ def score(
             "relevance": _relevance(query, rarity, strong, weak),
             "importance": policy.importance(record),
             "confidence": confidence(record, now, half_life_days),
-            "recency": policy.decay(_seen(record), now, RECENCY_HALF_LIFE_DAYS),
+            "recency": policy.decay(seen(record), now, RECENCY_HALF_LIFE_DAYS),
         }
         total = sum(weights[name] * part for name, part in parts.items())
         found.append(Scored(record=record, score=total, **parts))
@@ -79,17 +79,20 @@ def _rarity(held: list[set[str]], query: "Iterable[str]") -> dict[str, float]:
 
 
 def _words(record: "Record") -> tuple[set[str], set[str]]:
-    strong: tuple[str, ...]
-    weak: tuple[str, ...]
-    if isinstance(record, Fact):
-        strong, weak = (record.key, record.domain, *record.tags), (record.text,)
-    elif isinstance(record, Episode):
-        strong, weak = (record.task, *record.tags, *record.concepts), (record.text, *record.findings, *record.patterns)
-    else:
-        strong = (record.key, record.title, record.task_type, record.trigger, *record.tags)
-        weak = (record.text, *(s.action for s in record.steps))
+    strong, weak = fields(record)
     return set(words.terms(" ".join(strong))), set(words.terms(" ".join(weak)))
 
 
-def _seen(record: "Record") -> datetime:
+def fields(record: "Record") -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The texts that name a record, which count in full, and the texts that describe it."""
+    if isinstance(record, Fact):
+        return (record.key, record.domain, *record.tags), (record.text,)
+    if isinstance(record, Episode):
+        return (record.task, *record.tags, *record.concepts), (record.text, *record.findings, *record.patterns)
+    strong = (record.key, record.title, record.task_type, record.trigger, *record.tags)
+    return strong, (record.text, *(s.action for s in record.steps))
+
+
+def seen(record: "Record") -> datetime:
+    """When a record was last said to hold: a fact's update or confirmation, an episode's time."""
     return policy.last_seen(record) if isinstance(record, Fact) else policy.since(record)

@@ -16,7 +16,10 @@ _OPPOSITES = ("opposite", "contradicts")
 
 FAULTS = {
     "secret": ("this change adds a credential", "take it out; it stays in git history"),
-    "unsourced": ("this change adds a fact without a known source", "memcli fact set KEY --source KIND:ID, or memcli fact adopt KEY"),
+    "unsourced": (
+        "this change adds a fact without a known source",
+        "memcli fact set KEY --source KIND:ID, or memcli fact adopt KEY",
+    ),
     "contradiction": (
         "this change contradicts what is known, and does not say so",
         "set the new value with memcli fact set",

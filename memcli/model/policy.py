@@ -74,7 +74,11 @@ def believed(fact: "Fact") -> float:
 
 def importance(record: "Fact | Episode | Procedure") -> float:
     """How much a record matters. What only a file says of itself, or the web says, matters no more than the ordinary."""
-    return min(record.importance, UNTRUSTED_IMPORTANCE) if record.source.via or quarantined(record.source) else record.importance
+    return (
+        min(record.importance, UNTRUSTED_IMPORTANCE)
+        if record.source.via or quarantined(record.source)
+        else record.importance
+    )
 
 
 def protected(record: "Fact | Episode | Procedure") -> bool:

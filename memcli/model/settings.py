@@ -38,7 +38,11 @@ TABLE: "dict[str, tuple[Any, str, str]]" = {
         "mask | raise",
         "personal data in a new record is replaced by its type, or raises the label",
     ),
-    "promotion.policy": ("gated", "gated | immediate", "what agents, tools, files and the web say waits to be promoted"),
+    "promotion.policy": (
+        "gated",
+        "gated | immediate",
+        "what agents, tools, files and the web say waits to be promoted",
+    ),
     "promotion.observations": (3, "runs", "independent observations after which a proposal becomes a fact"),
     "working.max_entries": (100, "entries", "key-values of a session's working memory"),
     "working.window": (20, "items", "items of a session's sliding window"),

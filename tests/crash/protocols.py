@@ -61,7 +61,7 @@ def put(how: Protocol, root: str, name: str, text: str, label: str) -> None:
     old = sidecar(root, name)
     new_id = str(uuid.uuid4())
     body = f"{new_id}\n{text}\n".encode()
-    meta = {"id": new_id, "supersedes": old and old["id"], "label": label, "size": len(body)}
+    meta = {"id": new_id, "supersedes": old and old["id"], "label": label, "size": str(len(body))}
     if how.trusting and old and get(root, name) == (text + "\n", label):
         return print("unchanged")
     with on_error(how):
@@ -166,7 +166,8 @@ def temp_of(target: str, value_id: str) -> str:
 def sidecar(root: str, name: str) -> dict[str, str] | None:
     try:
         with open(paths(root, name)[1], encoding="utf-8") as file:
-            return json.load(file)
+            found: dict[str, str] = json.load(file)
+            return found
     except FileNotFoundError:
         return None
 
@@ -180,7 +181,7 @@ def get(root: str, name: str) -> tuple[str, str]:
     temp = temp_of(md, meta["id"])
     with open(temp if os.path.exists(temp) else md, encoding="utf-8") as file:
         value_id, _, text = file.read().partition("\n")
-    if not value_id or (value_id == meta["id"] and len(value_id) + 1 + len(text) != meta["size"]):
+    if not value_id or (value_id == meta["id"] and str(len(value_id) + 1 + len(text)) != meta["size"]):
         raise SystemExit(DAMAGED)
     return text, meta["label"]
 

@@ -162,5 +162,5 @@ def read_log(path: str) -> list[Call]:
 
 def _call(words: list[str]) -> Call:
     number, name, result, inode, was, offset, path, to, data = words
-    numbers = (int(w) for w in (result, inode, was, offset))
-    return Call(int(number), name, *numbers, unquote(path), unquote(to), bytes.fromhex(data))
+    where = (int(inode), int(was), int(offset))
+    return Call(int(number), name, int(result), *where, unquote(path), unquote(to), bytes.fromhex(data))

@@ -383,15 +383,28 @@ ANSWER = {
 }
 
 
+# The model thinks until somebody makes the file `go`, for a minute at most.
+WAIT = "import os\nfor _ in range(600):\n    if os.path.exists({go!r}): break\n    time.sleep(0.1)"
+
+
+def waiting_for(what: Callable[[], bool]) -> None:
+    """Goes on when it is true; fails after a minute."""
+    end = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
 @pytest.fixture
 def model(box: Box) -> Callable[..., Path]:
     def made(answer: object, before: str = "") -> Path:
+        before = before.format(go=str(box.root.parent / "go"))
         program = box.root.parent / "model.py"
         seen = box.root.parent / "prompt"
         body = answer if isinstance(answer, str) else f"print({json.dumps(json.dumps(answer))})"
         lines = ["import sys, time", f"open({str(seen)!r}, 'w').write(sys.stdin.read())", before, body]
         program.write_text("\n".join(lines))
-        setting = f'format = 1\n[llm]\nextract_command = "{sys.executable} {program}"\ntimeout_seconds = 5\n'
+        setting = f'format = 1\n[llm]\nextract_command = "{sys.executable} {program}"\ntimeout_seconds = 60\n'
         (box.root / "memcli.toml").write_text(setting)
         box.ok("config", "llm.extract_command", "--allow")
         return seen
@@ -463,6 +476,16 @@ def test_a_malformed_answer_never_breaks_a_run(box: Box, model: Callable[..., Pa
     assert (episode["text"], episode["outcome"]) == ("- The port is 8080", "unknown")
 
 
+def test_a_model_that_nobody_allowed_here_is_not_asked(box: Box, model: Callable[..., Path]) -> None:
+    seen = model(ANSWER)
+    (box.root / ".memcli/allowed").unlink()
+    notes(box, "something")
+    done = box.ok("consolidate", *S)
+    assert "is not allowed on this machine; see: memcli config llm.extract_command --allow" in done.err
+    assert not seen.exists()
+    assert episodes(box)[0]["text"] == "- something"
+
+
 def test_an_unknown_outcome_is_unknown(box: Box, model: Callable[..., Path]) -> None:
     model({"outcome": "great", "summary": "s"})
     notes(box, "something")
@@ -481,18 +504,18 @@ def test_a_model_cannot_echo_our_block_or_a_secret(box: Box, model: Callable[...
 
 
 def test_nothing_is_locked_while_the_model_thinks(box: Box, model: Callable[..., Path]) -> None:
-    model({"outcome": "completed", "summary": "done"}, before="time.sleep(2)")
+    seen, go = model({"outcome": "completed", "summary": "done"}, before=WAIT), box.root.parent / "go"
     notes(box, "The port is 8080", "The host is Hetzner")
     m = box.memory
     thinking = threading.Thread(target=lambda: m.consolidate("s1", now=at()))
-    start = time.monotonic()
     thinking.start()
-    time.sleep(0.4)
+    waiting_for(seen.exists)
     for n in range(50):
         m.set_fact(f"meanwhile {n}", "v", now=at())
     m.set_fact("host", "Hetzner", now=at())
     m.work_add("s1", "added meanwhile", now=at())
-    assert time.monotonic() - start < 2
+    assert thinking.is_alive()
+    go.touch()
     thinking.join()
     assert len(m.facts(now=at())) == 51
     assert proposed(box) == {"port": "8080"}  # host became a fact meanwhile

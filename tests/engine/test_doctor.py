@@ -239,7 +239,7 @@ def test_a_procedure_is_examined_like_a_fact(ill: Box) -> None:
     ill.ok("import", "jsonl", "-", "--trusted", stdin=json.dumps(row).encode())
     assert codes(ill) == set()
     (ill.root / "procedures" / "p.meta.json").write_text("{")
-    assert {(f["code"], f["path"]) for f in ill.data("doctor")} == {("damaged_sidecar", "procedures/p.md")}
+    assert {(f["code"], f["path"]) for f in ill.data("doctor")} == {("damaged_sidecar", "procedures/p.meta.json")}
 
 
 def test_the_sample_store_is_well(sample: Box) -> None:

@@ -12,7 +12,7 @@ from .common import refused
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 KEYS = [
-    "C", "c", "C++", "c++", "C#", "c#", "C--", "c-", "-c", "c.", ".c", "c c", "cc",
+    "C", "c", "C++", "c++", "C#", "c#", "C--", "c-", "-c", "c.", ".c", "cc",
     "a b", "a-b", "a_b", "a.b", "a/b", "a\\b", "a:b", "a b ".strip() + "!", "A B", "A-B", "a  b", "a--b", "a+b", "a&b", "a,b",
     "naïve", "naive", "naïve!", "NAÏVE", "é", "e", "ё", "е", "ß", "ss", "SS", "ẞ", "ﬁ", "fi", "İ", "i", "ı", "I", "Å", "A",
     "con", "CON", "Con", "con.txt", "nul", "NUL", "aux", "prn", "com1", "com9", "COM1", "lpt1", "lpt9", "com10",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support import CANARY, Box
 
-from memcli.engine import compress, llm, work
+from memcli.engine import compress, extract, llm, work
 from memcli.model import labels
 from memcli.model.records import Source
 from memcli.model.working import Item
@@ -58,7 +58,7 @@ def summary(box: Box) -> str:
     return found.text
 
 
-def model(box: Box, body: str, *, allow: bool = True) -> Path:
+def model(box: Box, body: str, *, allow: bool = True, seconds: int = 20) -> Path:
     """A model command for the store: a program that runs this body with the prompt in `prompt`."""
     program = box.root.parent / "model.py"
     program.write_text(f"import sys, json, time\nprompt = sys.stdin.read()\n{body}\n")
@@ -207,8 +207,7 @@ def test_the_models_command_runs_without_a_shell(box: Box, tmp_path: Path) -> No
     ids=range(12),
 )
 def test_a_malformed_answer_falls_back(box: Box, body: str) -> None:
-    model(box, body)
-    (box.root / "memcli.toml").write_text((box.root / "memcli.toml").read_text().replace("= 5\n", "= 1\n"))
+    model(box, body, seconds=1 if "sleep" in body else 20)
     done = fill(box)
     assert done.folded == 14
     assert "We decided to keep the old endpoint until March" in summary(box)
@@ -250,18 +249,23 @@ def test_what_a_model_says_is_scrubbed(box: Box) -> None:
     assert "[EMAIL]" in summary(box)
 
 
-def test_nothing_is_locked_while_the_model_thinks(box: Box) -> None:
-    model(box, f"time.sleep(2)\n{GOOD}")
+def test_nothing_is_locked_while_the_model_thinks(box: Box, tmp_path: Path) -> None:
+    seen, go = tmp_path / "seen", tmp_path / "go"
+    wait = f"import os\nfor _ in range(600):\n    if os.path.exists({str(go)!r}): break\n    time.sleep(0.1)"
+    model(box, f"open({str(seen)!r}, 'w')\n{wait}\n{GOOD}", seconds=60)
     fill(box, 29)
     m = box.memory
     thinking = threading.Thread(target=lambda: m.work_add("s1", "the thirtieth", role="user"))
-    start = time.monotonic()
     thinking.start()
-    time.sleep(0.4)
+    end = time.monotonic() + 60
+    while not seen.exists():
+        assert time.monotonic() < end
+        time.sleep(0.02)
     for n in range(20):
         m.set_fact(f"meanwhile {n}", "v")
     m.work_set("s1", "meanwhile", "kept")
-    assert time.monotonic() - start < 2
+    assert thinking.is_alive()
+    go.touch()
     thinking.join()
     assert "keep the endpoint" in summary(box)
     assert m.work_get("s1", "meanwhile") == "kept"
@@ -282,6 +286,22 @@ def test_what_changed_while_the_model_was_thinking_is_left_alone(box: Box, monke
     monkeypatch.setattr(compress, "ask", slow)
     assert m.work_add("s1", "the thirtieth", role="user").folded == 0
     assert [i.text for i in held(box)] == ["a fresh start"]
+
+
+def test_a_prompt_is_scrubbed_before_it_is_encoded() -> None:
+    lines = [
+        "-----BEGIN PRIVATE KEY-----",
+        *["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcw" * 2] * 4,
+        "-----END PRIVATE KEY-----",
+    ]
+    assert "MIIEvQ" not in llm.quoted("user", "here:\n" + "\n".join(lines))
+
+
+def test_a_prompt_refuses_what_is_above_internal() -> None:
+    strict = [i.replace(sensitivity=labels.SENSITIVE) for i in said("x")]
+    for make in (compress.prompt, extract.prompt):
+        with pytest.raises(ValueError, match="above internal"):
+            make([*said("y"), *strict])
 
 
 def test_what_an_answer_may_look_like() -> None:

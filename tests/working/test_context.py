@@ -87,6 +87,7 @@ def test_working_memory_takes_half_of_the_room_and_the_newest_comes_first(box: B
     assert "note 14:" in text
     assert "note 0:" not in text
     assert "deploy target" in text
+    assert sum(len(line) for line in text.splitlines() if line.startswith(("- note:", "- protected"))) < 3500 / 2
     fates = [c["fate"] for c in made.receipt["candidates"] if c["layer"] == "working"]
     assert fates.count("shown") == text.count("- note: ")
     assert f"left out for space {fates.count('space')}" in last_line(text)

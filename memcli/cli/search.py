@@ -1,0 +1,97 @@
+"""`memcli search`: find records by their words."""
+
+from memcli.cli import session
+from memcli.cli.call import Context, Listing
+from memcli.model import labels
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from memcli.engine.search import Hit
+
+
+def search(
+    ctx: Context,
+    query: str,
+    *,
+    layer: tuple[str, ...] = (),
+    tag: tuple[str, ...] = (),
+    domain: str | None = None,
+    source: str | None = None,
+    session_: str | None = None,
+    outcome: str | None = None,
+    concept: str | None = None,
+    prefix: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    last_hours: float | None = None,
+    min_confidence: str | None = None,
+    min_importance: str | None = None,
+    clearance: str = "internal",
+    explain: bool = False,
+    n: int = 20,
+) -> Listing:
+    """Find facts, episodes and procedures by their words, best first.
+
+    "Quoted phrases" must stand as they are, -words must not stand at all. What is above the clearance is never found.
+
+    Example: memcli search "deploy production"
+    Example: memcli search 'release -failed "smoke test"' --layer episodes --explain
+    """
+    from memcli.engine import search as engine
+
+    for name in layer:
+        labels.choice(name, "layer", engine.LAYERS)
+    now = session.now(ctx)
+    first = session.moment(since, now) if last_hours is None else session.hours_before(now, last_hours)
+    found = engine.search(
+        session.store(ctx),
+        session.text_or_stdin(query) or "",
+        now=now,
+        limit=n if n > 0 else 10**9,
+        clearance=labels.sensitivity(clearance),
+        filters=engine.Filters(
+            layers=layer or engine.LAYERS,
+            tags=tag,
+            domain=domain,
+            source=source,
+            session=session_,
+            outcome=outcome,
+            concept=concept,
+            prefix=prefix,
+            since=first,
+            until=session.moment(until, now),
+            min_confidence=0.0 if min_confidence is None else labels.confidence(min_confidence),
+            min_importance=0.0 if min_importance is None else labels.unit(min_importance, "min_importance"),
+        ),
+    )
+    notes = [f"{found.more} more; -n 0 shows all"] if found.more else []
+    notes += [f"{found.withheld} withheld"] if found.withheld else []
+    notes += [] if found.hits else ["nothing found"]
+    return Listing([_row(h) for h in found.hits], "".join(_line(h, explain) for h in found.hits), notes=tuple(notes))
+
+
+def _row(hit: "Hit") -> "dict[str, Any]":
+    from memcli.cli import show
+    from memcli.engine import dump
+
+    row = dump.row(hit.record)
+    kind = row.pop("kind")
+    scrubbed: dict[str, Any] = show.scrub(row)
+    return {"layer": f"{kind}s", "score": round(hit.score, 4), "why": hit.why, **scrubbed}
+
+
+def _line(hit: "Hit", explain: bool) -> str:
+    from memcli.cli import show
+    from memcli.model.records import Episode, Fact
+
+    item = hit.record
+    if isinstance(item, Fact):
+        line = f"fact\t{show.fact_line(item)}"
+    elif isinstance(item, Episode):
+        line = f"episode\t{show.episode_line(item)}"
+    else:
+        line = f"procedure\t{show.one_line(item.key)}\t{show.one_line(item.title)}\n"
+    parts = ", ".join(f"{name} {part:.2f}" for name, part in hit.why.items())
+    return line + (f"    score {hit.score:.3f}: {parts}\n" if explain else "")

@@ -1,0 +1,102 @@
+"""Any clock, any time in a file: nothing raises, and a wrong clock takes nothing away."""
+
+import pytest
+from support import Box, stamp
+
+from .common import clean, refused
+
+CLOCKS = [
+    "0001-01-01T00:00:00Z", "0001-01-01", "0999-12-31T23:59:59Z", "1582-10-15T00:00:00Z", "1899-12-31T23:59:59Z", "1969-12-31T23:59:59Z",
+    "1970-01-01T00:00:00Z", "1999-12-31T23:59:59Z", "2000-02-29T12:00:00Z", "2026-01-31T23:59:59Z", "2026-02-28T23:59:59Z",
+    "2026-03-31T23:59:59Z", "2026-04-30T23:59:59Z", "2026-12-31T23:59:59.999Z", "2027-01-01T00:00:00Z", "2028-02-29T00:00:00Z",
+    "2038-01-19T03:14:08Z", "2099-12-31T23:59:59Z", "2106-02-07T06:28:16Z", "9999-12-31T23:59:59Z", "2026-11-15T09:00:00+14:00",
+    "2026-11-15T09:00:00-12:00",
+]  # fmt: skip
+CALLS = [
+    ("fact", "set", "k", "v", "--ttl", "52w"),
+    ("fact", "set", "k", "w", "--ttl", "52596000"),
+    ("fact", "set", "k", "w", "--ttl", "1"),
+    ("episode", "add", "text", "--task", "t"),
+    ("episode", "add", "text", "--at", "0001-01-01", "--ttl", "0"),
+    ("episode", "add", "text", "--at", "9999-12-31T23:59:59Z", "--ttl", "0"),
+    ("work", "set", "a", "b", "--session", "s"),
+    ("procedure", "propose", "p", "text", "--step", "a: b"),
+    ("fact", "confirm", "k", "--run", "r1"),
+    ("fact", "get", "k", "--json"),
+    ("fact", "list", "--json"),
+    ("fact", "history", "k", "--json"),
+    ("episode", "list", "--json", "--since", "5200w"),
+    ("episode", "list", "--until", "0m"),
+    ("context", "text", "--format", "json"),
+    ("status",),
+    ("stats",),
+    ("source", "list"),
+    ("doctor",),
+    ("check",),
+    ("verify",),
+    ("sweep", "--dry-run"),
+    ("sweep",),
+    ("sweep", "--yes"),
+    ("doctor", "--fix"),
+    ("forget", "k", "--yes"),
+    ("restore", "k"),
+    ("export", "jsonl", "-"),
+]
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_every_command_works_at_any_time(clock: str, box: Box) -> None:
+    box.set("before", "v", "--ttl", "1d")
+    box.add("before")
+    for words in CALLS:
+        ran = clean(box.run(*words, now=clock))
+        assert ran.code in (0, 3, 4, 6), (words, ran)
+    assert box.run("status").code == 0
+
+
+@pytest.mark.parametrize(
+    "clock",
+    ["", " ", "now", "2026", "2026-11", "2026-11-15T09:00", "2026-11-15T09:00:00", "2026-02-30", "2026-11-15T24:00:00Z", "2026-11-15T09:00:60Z",
+     "0000-01-01", "10000-01-01", "-2026-01-01", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "1763197200", "٢٠٢٦-11-15", "2026-11-15Z",
+     "2026-11-15T09:00:00 Z", "2026-11-15\n", "20261115T090000Z", "2026-W46-7", "nan", "inf"],
+    ids=repr,
+)  # fmt: skip
+def test_what_is_no_time_is_refused_and_nothing_is_written(clock: str, box: Box) -> None:
+    if not clock:
+        pytest.skip("an empty MEMCLI_NOW and --now mean none")
+    before = box.tree(state=True)
+    for words in (("--now=" + clock, "fact", "set", "k", "v"), ("episode", "add", "x", "--at=" + clock)):
+        refused(box.run(*words), 2)
+    assert box.tree(state=True) == before
+
+
+@pytest.mark.parametrize("clock", ["1970-01-01T00:00:00Z", "2099-01-01T00:00:00Z"])
+def test_a_sweep_under_a_wrong_clock_stops(clock: str, box: Box) -> None:
+    lines = "".join(
+        f'{{"kind":"fact","key":"k{i}","text":"v","sensitivity":"internal","updated_at":"{box.now}","ttl_minutes":{1000 + i}}}\n'
+        for i in range(20)
+    )
+    box.ok("import", "jsonl", "-", "--trusted", stdin=lines.encode())
+    before = box.tree()
+    ran = refused(box.run("sweep", now=clock), 6)
+    assert "memcli sweep --yes" in ran.err
+    assert box.tree() == before
+    box.ok("sweep", "--yes", now=clock)
+    for i in range(20):
+        box.ok("restore", f"k{i}") if clock > box.now else None
+        assert box.get(f"k{i}") == "v"
+
+
+@pytest.mark.parametrize(("ttl", "later", "there"), [("60", 59 * 60 + 59, True), ("60", 60 * 60, False), ("60", 60 * 60 + 1, False)])
+def test_a_ttl_ends_to_the_second(ttl: str, later: int, there: bool, box: Box) -> None:
+    box.set("k", "v", "--ttl", ttl)
+    assert (box.run("fact", "get", "k", now=stamp(seconds=later)).code == 0) is there
+    assert ("v" in box.ok("fact", "list", now=stamp(seconds=later)).out) is there
+
+
+def test_ids_grow_though_the_clock_goes_back(box: Box) -> None:
+    ids = [box.set("k", f"v{i}", now=stamp(days=-i))["id"] for i in range(5)]
+    assert ids == sorted(ids)
+    entries = [box.add(f"e{i}", "--at", stamp(seconds=-i)) for i in range(5)]
+    assert entries == sorted(entries)
+    assert [row["text"] for row in box.data("fact", "history", "k")] == ["v4", "v3", "v2", "v1", "v0"]
