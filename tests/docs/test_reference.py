@@ -130,6 +130,7 @@ CALLS = {
     "fact unrelate": "fact unrelate 'deploy target' related 'deploy window'",
     "fact related": "fact related clef",
     "fact chain": "fact chain clef",
+    "search": "search deploy",
     "graph": "graph clef",
     "fact forget": "fact forget clef --yes",
     "fact restore": "fact restore clef",
