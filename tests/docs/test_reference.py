@@ -173,7 +173,7 @@ CALLS = {
     "doctor": "doctor",
     "check": "check",
 }
-# Sections whose fields follow from another page.
+FREE = ("config", "search")
 FREE = ("config",)
 # Not called here.
 TALKS = {"review walk": "only on a terminal"}

@@ -63,7 +63,7 @@ def model(box: Box, body: str, *, allow: bool = True, seconds: int = 20) -> Path
     program = box.root.parent / "model.py"
     program.write_text(f"import sys, json, time\nprompt = sys.stdin.read()\n{body}\n")
     (box.root / "memcli.toml").write_text(
-        f'format = 1\n[llm]\ncommand = "{sys.executable} {program}"\ntimeout_seconds = 5\n'
+        f'format = 1\n[llm]\ncommand = "{sys.executable} {program}"\ntimeout_seconds = {seconds}\n'
     )
     if allow:
         box.ok("config", "llm.command", "--allow")
