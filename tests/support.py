@@ -80,7 +80,14 @@ def spawn(
 ) -> Ran:
     """Run words in a process of their own."""
     done = subprocess.run(
-        command(argv), input=stdin, capture_output=True, timeout=120, check=False, cwd=cwd, env=environment(env), umask=umask
+        command(argv),
+        input=stdin,
+        capture_output=True,
+        timeout=120,
+        check=False,
+        cwd=cwd,
+        env=environment(env),
+        umask=umask,
     )
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 

@@ -76,7 +76,9 @@ def test_reading_anywhere_and_writing_in_the_temp_folder_are_free(tmp_path: Path
 
 def test_a_swallowed_violation_still_fails_the_test(pytester: pytest.Pytester) -> None:
     pytester.makeconftest((Path(__file__).parent / "conftest.py").read_text())
-    pytester.makepyfile("def test_it():\n    try:\n        open('/usr/lib/x', 'w')\n    except BaseException:\n        pass\n")
+    pytester.makepyfile(
+        "def test_it():\n    try:\n        open('/usr/lib/x', 'w')\n    except BaseException:\n        pass\n"
+    )
     path = os.pathsep.join([str(Path(__file__).parent), str(PACKAGE_PARENT)])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", path)
@@ -85,7 +87,9 @@ def test_a_swallowed_violation_still_fails_the_test(pytester: pytest.Pytester) -
     done.stdout.fnmatch_lines(["*wrote outside the temp folder*"])
 
 
-def test_no_variable_of_the_user_reaches_a_test(run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_variable_of_the_user_reaches_a_test(
+    run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert [n for n in os.environ if n.startswith("MEMCLI_")] == []
     monkeypatch.chdir(tmp_path)
     assert run("where").code == 3

@@ -180,7 +180,9 @@ class Folder:
                 self.replace(name, (self.read(name, limit=None) or b"") + data, durable=durable)
                 return
             try:
-                if os.write(fd, data) != len(data):
+                written = os.write(fd, data)
+                if written != len(data):
+                    os.write(fd, data[written:])  # to be told why: no space, a quota, a limit on the size of files
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 if durable:
                     fsync(fd)
@@ -282,6 +284,14 @@ class Folder:
             return  # The first error is the one to report.
 
 
+def absolute(path: str) -> str:
+    """The path from the root. Raises SystemFailure where the current folder is gone."""
+    try:
+        return os.path.abspath(path)
+    except FileNotFoundError:
+        raise errors.SystemFailure("the current folder is gone", hint="cd to one that is there") from None
+
+
 def write_named(path: str, data: bytes) -> None:
     """Write a file that a person named, whole or not at all, readable by its owner alone.
 
@@ -300,7 +310,7 @@ def write_named(path: str, data: bytes) -> None:
     if not stat.S_ISREG(mode):
         _pour(path, data)
         return
-    where, name = os.path.split(os.path.realpath(path))
+    where, name = os.path.split(os.path.realpath(absolute(path)))
     with Folder(where) as d:
         if d.missing or not name:
             raise errors.NotFound("no such folder", path=where)

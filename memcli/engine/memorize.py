@@ -75,7 +75,7 @@ def run(
     """
     settings = store.settings
     if session:
-        work.session_id(session)
+        work.new_session_id(session)
     matter = records.DEFAULT_IMPORTANCE if importance is None else labels.unit(importance, "importance")
     taken = intake.take(settings, {"text": intake.clean(text)}, allow_secret=allow_secret, allow_pii=allow_pii)
     said = taken.texts["text"]

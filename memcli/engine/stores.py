@@ -56,7 +56,7 @@ def make(path: str | None, *, tenant: str | None = None, git: bool = False) -> M
     path None: this folder. tenant: make this tenant in it. git: a repository too, unless the folder is in one.
     Raises UsageError, NewerFormat, SystemFailure.
     """
-    root = os.path.abspath(path if path is not None else os.getcwd())
+    root = files.absolute(path if path is not None else "")
     if tenant is not None:
         folder.tenant_name(tenant)
     try:

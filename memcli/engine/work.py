@@ -66,12 +66,16 @@ class Seen(Value):
 
 
 def session_id(text: str) -> str:
-    """The id of a session as it is. Raises UsageError for one that is blank, too long or not UTF-8, SecretFound."""
+    """The id of a session as it is. Raises UsageError for one that is blank, too long or not UTF-8."""
     intake.clean(text, "the session id")
     if not text.strip() or len(text) > MOST_ID_CHARS:
         raise errors.UsageError("the session id is blank or too long", hint="--session S, or MEMCLI_SESSION")
-    # Personal data in it is no reason to hide what the session holds: the id is shown to nobody else.
-    redact.refuse_secrets({"session": text})
+    return text
+
+
+def new_session_id(text: str) -> str:
+    """As `session_id`, for writers. Raises SecretFound too; personal data in it hides nothing, for nobody is shown it."""
+    redact.refuse_secrets({"session": session_id(text)})
     return text
 
 
@@ -91,7 +95,7 @@ def set_entry(
     """
     if not key.strip() or len(key) > MOST_ID_CHARS:
         raise errors.UsageError("the key is blank or too long")
-    session_id(session)
+    new_session_id(session)
     common, notes = _take(store, {"key": intake.clean(key, "the key"), "value": text}, fields)
     source = common.pop("source") or intake.default_source(default_kind)
     with store.writing() as w:
@@ -128,7 +132,7 @@ def add_item(
     """
     if role:
         labels.choice(role, "role", working.ROLES)
-    session_id(session)
+    new_session_id(session)
     common, notes = _take(store, {"text": text}, fields)
     source = common.pop("source") or intake.default_source(_ROLE_KINDS.get(role, default_kind))
     with store.writing() as w:

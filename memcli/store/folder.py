@@ -150,7 +150,9 @@ def open_store(path: str | None = None, *, tenant: str | None = None) -> Store:
         raise errors.NoStore("no memcli store here" if why else "no memcli store found", path=root)
     if tenant is None:
         tenant = os.environ.get("MEMCLI_TENANT") or None
-    return _tenant_store(root, tenant, why)
+    found = _tenant_store(root, tenant, why)
+    _ = found.settings  # a store of a newer format is refused before anything in it is read
+    return found
 
 
 def locate(path: str | None) -> tuple[str, str]:
@@ -158,10 +160,10 @@ def locate(path: str | None) -> tuple[str, str]:
     if path is not None:
         if not path:
             raise errors.UsageError("--store names no folder")
-        return os.path.abspath(path), "named by --store"
+        return files.absolute(path), "named by --store"
     if named := os.environ.get("MEMCLI_STORE"):
-        return os.path.abspath(named), "named by MEMCLI_STORE"
-    here = os.getcwd()
+        return files.absolute(named), "named by MEMCLI_STORE"
+    here = files.absolute("")
     while True:
         if os.path.isfile(os.path.join(here, MARKER)):
             return here, "nearest folder upwards that holds memcli.toml"

@@ -2,9 +2,9 @@
 
 Their names are kept in `.memcli/names.json` together with the time of the folder's last change, so that looking up a
 key costs the same in a store of ten facts and of a hundred thousand. Editing such a file in place does not change the
-folder, so the files made by hand are looked at one by one (the first _WATCHED of them). Keys stand there hashed, because a withheld one
-must not show outside its own file. The cache may be deleted at any time, and what it says is never taken on trust:
-readers compare the key that they find.
+folder, so the files made by hand are looked at one by one (the first _WATCHED of them). Keys stand there hashed, because
+a withheld one must not show outside its own file. The cache may be deleted at any time, and what it says is never taken
+on trust: readers compare the key that they find.
 """
 
 import json
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _CACHE = "names.json"
 _WATCHED = 200
 _UNSAFE = frozenset("/\0")
+_DIGITS = frozenset("0123456789abcdef")
 
 
 def odd(store: "Store", folder: files.Folder) -> dict[str, list[str]]:
@@ -78,7 +79,7 @@ def _scan(folder: files.Folder) -> tuple[dict[str, list[str]], dict[str, list[in
 def hashed(name: str) -> bool:
     """Names with a hash of the key are ours: reading all of them would make every look-up cost the whole store."""
     slug, dashes, digits = name.rpartition("--")
-    return bool(dashes) and bool(slug) and len(digits) in (12, 16) and all(c in "0123456789abcdef" for c in digits)
+    return bool(dashes) and bool(slug) and len(digits) in (12, 16) and _DIGITS.issuperset(digits)
 
 
 def follows(name: str, key: str) -> bool:

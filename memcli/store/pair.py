@@ -18,6 +18,7 @@ TRIES = 5
 MD = ".md"
 SIDE = ".meta.json"
 _MARKERS = ("<<<<<<< ", ">>>>>>> ")
+_CONFLICT_COPIES = ("sync-conflict", "conflicted copy", "case conflict", "(conflict")
 
 
 @value
@@ -329,7 +330,7 @@ def is_dropping(name: str) -> bool:
 
 
 def _looks_conflicted(low: str) -> bool:
-    if any(part in low for part in ("sync-conflict", "conflicted copy", "case conflict", "(conflict")):
+    if "conflict" in low and any(mark in low for mark in _CONFLICT_COPIES):
         return True
     stem = low.removesuffix(MD).removesuffix(SIDE)
     return stem.endswith(")") and stem.rpartition(" (")[2][:-1].isdigit() and " (" in stem

@@ -174,7 +174,6 @@ CALLS = {
     "check": "check",
 }
 FREE = ("config", "search")
-FREE = ("config",)
 # Not called here.
 TALKS = {"review walk": "only on a terminal"}
 

@@ -72,7 +72,9 @@ def test_what_is_important_never_fades(confidence: float, importance: float, day
 
 
 @given(confidence=UNIT, importance=st.floats(0, 0.79), first=DAYS, more=DAYS)
-def test_confidence_only_falls_with_time_and_faded_stays_faded(confidence: float, importance: float, first: int, more: int) -> None:
+def test_confidence_only_falls_with_time_and_faded_stays_faded(
+    confidence: float, importance: float, first: int, more: int
+) -> None:
     fact = BASE.replace(confidence=confidence, importance=importance)
     now, later = at(days=first), at(days=first + more)
     assert policy.effective_confidence(fact, later) <= policy.effective_confidence(fact, now)
@@ -82,7 +84,9 @@ def test_confidence_only_falls_with_time_and_faded_stays_faded(confidence: float
 @given(confidence=UNIT, first=DAYS, more=DAYS)
 def test_decay_over_two_spans_is_decay_over_both(confidence: float, first: int, more: int) -> None:
     whole = policy.decay(at(), at(days=first + more), 180)
-    assert policy.decay(at(), at(days=first), 180) * policy.decay(at(days=first), at(days=first + more), 180) == pytest.approx(whole)
+    assert policy.decay(at(), at(days=first), 180) * policy.decay(
+        at(days=first), at(days=first + more), 180
+    ) == pytest.approx(whole)
 
 
 def test_what_was_written_low_has_not_faded_until_time_has_passed() -> None:
@@ -141,7 +145,11 @@ def fill(box: Box, specs: list[dict[str, Any]]) -> None:
     for number, spec in enumerate(specs):
         when = at(days=-spec["age"])
         given = {n: spec[n] for n in ("confidence", "importance", "ttl_minutes")}
-        made.append(BASE.replace(id=f"0199e4a0-5b00-7c3e-9a51-0d6a0f1b2c{number:02x}", key=f"k{number}", updated_at=when, **given))
+        made.append(
+            BASE.replace(
+                id=f"0199e4a0-5b00-7c3e-9a51-0d6a0f1b2c{number:02x}", key=f"k{number}", updated_at=when, **given
+            )
+        )
     with box.store.writing() as w:
         facts.put_many(w, [(f, None) for f in made], at())
 
@@ -161,7 +169,9 @@ def archived(box: Box) -> dict[str, str]:
 
 @settings(max_examples=12)
 @given(specs=FACTS)
-def test_a_month_without_a_sweep_is_thirty_daily_sweeps(tmp_path_factory: pytest.TempPathFactory, specs: list[dict[str, Any]]) -> None:
+def test_a_month_without_a_sweep_is_thirty_daily_sweeps(
+    tmp_path_factory: pytest.TempPathFactory, specs: list[dict[str, Any]]
+) -> None:
     root: Path = tmp_path_factory.mktemp("month")
     lazy = Box(root / "lazy")
     lazy.ok("init")
@@ -182,7 +192,9 @@ def test_a_month_without_a_sweep_is_thirty_daily_sweeps(tmp_path_factory: pytest
 
 @settings(max_examples=30)
 @given(specs=FACTS, hours=st.integers(0, 24 * 800))
-def test_sweep_after_sweep_is_sweep(tmp_path_factory: pytest.TempPathFactory, specs: list[dict[str, Any]], hours: int) -> None:
+def test_sweep_after_sweep_is_sweep(
+    tmp_path_factory: pytest.TempPathFactory, specs: list[dict[str, Any]], hours: int
+) -> None:
     box = Box(tmp_path_factory.mktemp("once") / "store")
     box.ok("init")
     fill(box, specs)

@@ -84,13 +84,18 @@ FAULTS: dict[str, Callable[[Box], object]] = {
     "damaged": lambda box: swap(box.log(), '"sensitivity":"internal"', '"sensitivity":"odd"'),
     "damaged_header": lambda box: swap(box.md("k"), "key: k\n", "key: k\nkey: k\n"),
     "damaged_sidecar": lambda box: swap(box.side("k"), "{\n", "{{\n"),
-    "damaged_source": lambda box: ((box.root / "sources").mkdir(), (box.root / "sources" / "s.meta.json").write_text("{")),
+    "damaged_source": lambda box: (
+        (box.root / "sources").mkdir(),
+        (box.root / "sources" / "s.meta.json").write_text("{"),
+    ),
     "drift": lambda box: swap(box.md("k"), "\nvalue\n", "\nby hand\n"),
     "edited": lambda box: swap(box.log(), "happened", "happened, by hand"),
     "foreign_file": lambda box: (box.root / "facts" / "picture.png").write_text("x"),
     "future": lambda box: box.set("late", "v", now=stamp(days=2)),
     "half_written": half_written,
-    "irregular_name": lambda box: [p.rename(p.with_name(p.name.replace("k.", "other name.", 1))) for p in (box.md("k"), box.side("k"))],
+    "irregular_name": lambda box: [
+        p.rename(p.with_name(p.name.replace("k.", "other name.", 1))) for p in (box.md("k"), box.side("k"))
+    ],
     "key_differs": lambda box: swap(box.md("k"), "key: k\n", "key: other\n"),
     "key_visible": lambda box: box.ok("fact", "set", "k", "--sensitivity", "sensitive"),
     "label_differs": lambda box: swap(box.md("k"), "sensitivity: internal\n", "sensitivity: public\n"),
@@ -112,7 +117,12 @@ FAULTS: dict[str, Callable[[Box], object]] = {
     "wrong_month": wrong_month,
 }
 # What comes with a fault: the same file has two things wrong.
-ALSO = {"secret": {"no_sidecar"}, "bad_key": {"no_sidecar"}, "name_of_another": {"no_sidecar"}, "two_files": {"label_differs", "key_visible"}}
+ALSO = {
+    "secret": {"no_sidecar"},
+    "bad_key": {"no_sidecar"},
+    "name_of_another": {"no_sidecar"},
+    "two_files": {"label_differs", "key_visible"},
+}
 MENDED = {"leftover_sidecar", "not_private", "not_ignored", "torn", "two_files", "unfinished"}
 
 

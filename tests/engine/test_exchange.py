@@ -55,8 +55,36 @@ def sorted_rows(rows: list[dict[str, Any]]) -> list[str]:
 
 def full_store(box: Box) -> None:
     """Something of everything that a store may hold."""
-    box.set("k", "one", "--source", "user:anna", "--confidence", "0.95", "--tag", "a", "--tag", "b c", "--domain", "infra", "--ttl", "99d")
-    box.set("k", "two\n---\nünï", "--importance", "0.7", "--run", "r", "--agent", "x", "--derived-from", "j", "--modality", "image")
+    box.set(
+        "k",
+        "one",
+        "--source",
+        "user:anna",
+        "--confidence",
+        "0.95",
+        "--tag",
+        "a",
+        "--tag",
+        "b c",
+        "--domain",
+        "infra",
+        "--ttl",
+        "99d",
+    )
+    box.set(
+        "k",
+        "two\n---\nünï",
+        "--importance",
+        "0.7",
+        "--run",
+        "r",
+        "--agent",
+        "x",
+        "--derived-from",
+        "j",
+        "--modality",
+        "image",
+    )
     box.ok("fact", "confirm", "k", "--run", "r2", "--source", "user:sam")
     box.ok("fact", "deny", "k", "--run", "r3", "--source", "agent:coder")
     box.set("old name", "renamed")
@@ -72,13 +100,29 @@ def full_store(box: Box) -> None:
     box.add("ended", "--ttl", "1", now=stamp(days=-1))
     box.ok("sweep", "--yes")
     box.set("again", "anew")
-    box.add("happened\n## 2026-11-15T09:00:00Z {", "--task", "t", "--outcome", "failed", "--finding", "f", "--tool", "git", "--steps", "3")
+    box.add(
+        "happened\n## 2026-11-15T09:00:00Z {",
+        "--task",
+        "t",
+        "--outcome",
+        "failed",
+        "--finding",
+        "f",
+        "--tool",
+        "git",
+        "--steps",
+        "3",
+    )
     box.add("secret", "--sensitivity", "restricted", "--evidence", "image:x.png", now=stamp(days=-40))
     box.ok("source", "set", "anna", "--kind", "user", "--trust", "0.9", "--note", "tech lead")
     box.ok("source", "block", "bad")
     side, md = box.side("k"), box.md("k")
     side.write_text(side.read_text().replace('"body_sha256"', '"colour": {"a": [1, null]},\n  "body_sha256"'))
-    md.write_text(md.read_text().replace("\n---\n\n", "\nreviewed: Anna\nrelations:\n  - {type: is_a, target: x, weight: 0.5}\n---\n\n", 1))
+    md.write_text(
+        md.read_text().replace(
+            "\n---\n\n", "\nreviewed: Anna\nrelations:\n  - {type: is_a, target: x, weight: 0.5}\n---\n\n", 1
+        )
+    )
 
 
 def test_export_import_export_is_the_same(box: Box) -> None:
@@ -101,7 +145,9 @@ def test_the_sample_store_goes_round_byte_for_byte(sample: Box) -> None:
     other = fresh(sample)
     other.ok("import", "jsonl", "-", "--trusted", stdin=first.encode())
     assert other.ok("export", "jsonl", "-").out == first
-    assert {n: d for n, d in other.tree().items() if n.startswith("facts")} == {n: d for n, d in sample.tree().items() if n.startswith("facts")}
+    assert {n: d for n, d in other.tree().items() if n.startswith("facts")} == {
+        n: d for n, d in sample.tree().items() if n.startswith("facts")
+    }
 
 
 @pytest.mark.parametrize("trusted", [(), ("--trusted",)])
@@ -133,11 +179,23 @@ def test_rows_without_ids_get_the_same_ids_every_time(box: Box) -> None:
     confidence=st.floats(0, 1),
     ttl=st.integers(0, 10**6),
 )
-def test_any_fact_goes_round(tmp_path_factory: pytest.TempPathFactory, text: str, tags: list[str], confidence: float, ttl: int) -> None:
+def test_any_fact_goes_round(
+    tmp_path_factory: pytest.TempPathFactory, text: str, tags: list[str], confidence: float, ttl: int
+) -> None:
     one, two = (Box(tmp_path_factory.mktemp("round") / n) for n in "ab")
     for each in (one, two):
         each.ok("init")
-    one.memory.set_fact("k", text, tags=tuple(tags), confidence=confidence, ttl_minutes=ttl, sensitivity="restricted", allow_secret=True, allow_pii=True, now=at())
+    one.memory.set_fact(
+        "k",
+        text,
+        tags=tuple(tags),
+        confidence=confidence,
+        ttl_minutes=ttl,
+        sensitivity="restricted",
+        allow_secret=True,
+        allow_pii=True,
+        now=at(),
+    )
     bring(two, *export(one), options=("--trusted",))
     assert two.fact("k").replace(digest="") == one.fact("k").replace(digest="")
 
@@ -219,7 +277,15 @@ BAD = [
     ),
     *(
         json.dumps(episode(**{name: value})).encode() + b"\n"
-        for name, value in [("at", None), ("at", "now"), ("outcome", "great"), ("tags", 5), ("text", 5), ("evidence", [1]), ("source", {})]
+        for name, value in [
+            ("at", None),
+            ("at", "now"),
+            ("outcome", "great"),
+            ("tags", 5),
+            ("text", 5),
+            ("evidence", [1]),
+            ("source", {}),
+        ]
         if (name, value) != ("source", {})
     ),
     b'{"kind": "procedure", "key": "p", "sensitivity": "internal"}\n',
@@ -243,7 +309,9 @@ def test_bad_lines_are_named_by_number_and_never_stop_the_rest(box: Box) -> None
     assert [f["code"] for f in box.data("doctor")] == []
 
 
-def test_a_bad_line_at_the_end_of_a_batch_does_not_take_the_batch_with_it(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bad_line_at_the_end_of_a_batch_does_not_take_the_batch_with_it(
+    box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(load, "BATCH", 3)
     rows: list[object] = []
     for n in range(10):
@@ -268,7 +336,9 @@ def test_dry_run_says_the_same_counts_and_writes_nothing(box: Box) -> None:
     would = bring(other, *rows, options=("--trusted", "--dry-run"))
     assert other.touched() == before
     did = bring(other, *rows, options=("--trusted",))
-    assert {n: did[n] for n in ("created", "bad", "conflicts")} == {n: would[n] for n in ("created", "bad", "conflicts")}
+    assert {n: did[n] for n in ("created", "bad", "conflicts")} == {
+        n: would[n] for n in ("created", "bad", "conflicts")
+    }
 
 
 def test_crlf_and_a_missing_last_newline_are_tolerated(box: Box) -> None:
@@ -330,7 +400,9 @@ BOAST = {
 }
 
 
-@pytest.mark.parametrize("source", [{"id": "anna", "kind": "system"}, {"id": "x", "kind": "import"}, {"id": "http://x", "kind": "url"}, None])
+@pytest.mark.parametrize(
+    "source", [{"id": "anna", "kind": "system"}, {"id": "x", "kind": "import"}, {"id": "http://x", "kind": "url"}, None]
+)
 def test_an_untrusted_fact_is_medium_at_most_and_not_from_the_future(box: Box, source: object) -> None:
     bring(box, fact(**(BOAST | {"source": source})))
     found = box.fact("k")
@@ -372,8 +444,21 @@ def test_a_label_that_is_none_is_restricted(box: Box, label: object) -> None:
 
 def test_an_untrusted_procedure_is_pending_and_untried(box: Box) -> None:
     steps = [{"name": "Ship", "action": "make ship"}]
-    row = {"kind": "procedure", "key": "release", "title": "Release", "sensitivity": "internal", "steps": steps, "state": "approved"}
-    row |= {"runs": 99, "successes": 99, "rate": 1.0, "validated_by": {"id": "anna", "kind": "user"}, "task_type": "release"}
+    row = {
+        "kind": "procedure",
+        "key": "release",
+        "title": "Release",
+        "sensitivity": "internal",
+        "steps": steps,
+        "state": "approved",
+    }
+    row |= {
+        "runs": 99,
+        "successes": 99,
+        "rate": 1.0,
+        "validated_by": {"id": "anna", "kind": "user"},
+        "task_type": "release",
+    }
     bring(box, row)
     [found] = procedures.every(box.store)
     assert (found.state, found.runs, found.successes, found.validated_by) == ("pending", 0, 0, None)
@@ -387,7 +472,10 @@ def test_an_untrusted_procedure_is_pending_and_untried(box: Box) -> None:
 def test_an_untrusted_source_raises_no_trust_and_takes_nobody_off_the_block_list(box: Box) -> None:
     box.ok("source", "block", "bad")
     box.ok("source", "set", "anna", "--kind", "user", "--trust", "0.3")
-    rows = [{"kind": "source", "id": i, "source_kind": "user", "trust": 1.0, "list": "allow"} for i in ("bad", "anna", "new")]
+    rows = [
+        {"kind": "source", "id": i, "source_kind": "user", "trust": 1.0, "list": "allow"}
+        for i in ("bad", "anna", "new")
+    ]
     bring(box, *rows)
     held = {s.id: s for s in sources.every(box.store)}
     assert held["bad"].list == "block"
@@ -399,7 +487,12 @@ def test_an_untrusted_source_raises_no_trust_and_takes_nobody_off_the_block_list
 
 @pytest.mark.parametrize("place", ["text", "tags", "domain", "run", "agent", "check", "source", "relations", "header"])
 def test_a_credential_is_masked_wherever_it_stands(box: Box, place: str) -> None:
-    value: dict[str, Any] = {"tags": [TOKEN], "source": {"id": TOKEN, "kind": "agent"}, "relations": [{"type": TOKEN, "target": TOKEN}], "header": {"x": TOKEN}}
+    value: dict[str, Any] = {
+        "tags": [TOKEN],
+        "source": {"id": TOKEN, "kind": "agent"},
+        "relations": [{"type": TOKEN, "target": TOKEN}],
+        "header": {"x": TOKEN},
+    }
     done = bring(box, fact(**{place: value.get(place, TOKEN)}))
     assert done["created"] == 1
     assert [n for n, d in box.tree(state=True).items() if TOKEN.encode() in d] == []
@@ -458,14 +551,26 @@ def test_the_shape_of_locomo_comes_in_whole(box: Box) -> None:
 
 def test_former_values_come_before_their_successor_and_make_its_history(box: Box) -> None:
     rows = [
-        fact(text="one", updated_at="2026-01-01T00:00:00Z", archived={"reason": "superseded", "at": "2026-02-01T00:00:00Z"}),
-        fact(text="two", updated_at="2026-02-01T00:00:00Z", archived={"reason": "superseded", "at": "2026-03-01T00:00:00Z"}),
+        fact(
+            text="one",
+            updated_at="2026-01-01T00:00:00Z",
+            archived={"reason": "superseded", "at": "2026-02-01T00:00:00Z"},
+        ),
+        fact(
+            text="two",
+            updated_at="2026-02-01T00:00:00Z",
+            archived={"reason": "superseded", "at": "2026-03-01T00:00:00Z"},
+        ),
         fact(text="three", updated_at="2026-03-01T00:00:00Z"),
         fact(key="gone", text="old", archived={"reason": "expired", "at": "2026-03-01T00:00:00Z"}),
     ]
     bring(box, *rows, options=("--trusted",))
     history = box.data("fact", "history", "k")
-    assert [(r["text"], r["reason"]) for r in history] == [("three", "current"), ("two", "superseded"), ("one", "superseded")]
+    assert [(r["text"], r["reason"]) for r in history] == [
+        ("three", "current"),
+        ("two", "superseded"),
+        ("one", "superseded"),
+    ]
     assert [r.get("supersedes") for r in history] == [history[1]["id"], history[2]["id"], None]
     assert box.run("fact", "get", "gone").code == 3
     box.ok("restore", "gone")

@@ -42,7 +42,12 @@ def test_a_forgotten_fact_is_gone_and_comes_back_as_it_was(box: Box, by: str, co
 def test_a_forgotten_episode_is_gone_and_comes_back_as_it_was(box: Box) -> None:
     ids = [box.add(f"text {n}\n## 2026-11-15T09:00:00Z {{", "--task", "t", "--outcome", "failed") for n in range(3)]
     before = box.data("episode", "show", ids[1])
-    assert box.data("forget", ids[1], "--yes") == {"how": "forgotten", "layer": "episodes", "ids": [ids[1]], "erased": 0}
+    assert box.data("forget", ids[1], "--yes") == {
+        "how": "forgotten",
+        "layer": "episodes",
+        "ids": [ids[1]],
+        "erased": 0,
+    }
     assert [e["id"] for e in box.data("episode", "list")] == [ids[2], ids[0]]
     assert box.run("episode", "show", ids[1]).code == 3
     box.ok("restore", ids[1])

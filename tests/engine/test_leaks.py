@@ -38,8 +38,32 @@ def plant(box: Box) -> list[str]:
         more += ("--derived-from", CANARY, "--importance", "1", "--sensitivity", label)
         box.set(f"{CANARY} {label}", f"{CANARY} zero", *more)
         box.set(f"{CANARY} {label}", f"{CANARY} one", *more)
-        fields = ("--task", CANARY, "--finding", CANARY, "--pattern", CANARY, "--tool", CANARY, "--approach", CANARY, "--session", CANARY)
-        fields += ("--tag", CANARY, "--concept", CANARY, "--evidence", f"image:{CANARY}", "--trace", CANARY, "--source", f"agent:{CANARY}")
+        fields = (
+            "--task",
+            CANARY,
+            "--finding",
+            CANARY,
+            "--pattern",
+            CANARY,
+            "--tool",
+            CANARY,
+            "--approach",
+            CANARY,
+            "--session",
+            CANARY,
+        )
+        fields += (
+            "--tag",
+            CANARY,
+            "--concept",
+            CANARY,
+            "--evidence",
+            f"image:{CANARY}",
+            "--trace",
+            CANARY,
+            "--source",
+            f"agent:{CANARY}",
+        )
         made.append(box.add(CANARY, *fields, "--sensitivity", label))
     box.set(KEYS[2], f"{CANARY} open once", "--tag", CANARY)
     box.ok("fact", "set", KEYS[2], "--sensitivity", "restricted")
@@ -54,15 +78,47 @@ def plant(box: Box) -> list[str]:
 
 def channels(made: list[str]) -> list[tuple[str, ...]]:
     """Calls of every command that says something, none of which names a clearance or reveals."""
-    found: list[tuple[str, ...]] = [(name,) for name in ("where", "status", "stats", "config", "context", "sweep", "verify", "graph")]
-    found += [("context", CANARY), ("context", "--format", "json"), ("context", "--domain", CANARY), ("context", "--untrusted")]
-    found += [("context", "--session", CANARY), ("fact", "list"), ("fact", "list", "--tag", CANARY), ("fact", "list", "--prefix", CANARY)]
-    found += [("fact", "list", "--source", CANARY), ("episode", "list"), ("episode", "list", "--tag", CANARY), ("source", "list")]
-    found += [("source", "show", CANARY), ("procedure", "list"), ("review", "list"), ("export", "jsonl", "-", "--clearance", "internal")]
+    found: list[tuple[str, ...]] = [
+        (name,) for name in ("where", "status", "stats", "config", "context", "sweep", "verify", "graph")
+    ]
+    found += [
+        ("context", CANARY),
+        ("context", "--format", "json"),
+        ("context", "--domain", CANARY),
+        ("context", "--untrusted"),
+    ]
+    found += [
+        ("context", "--session", CANARY),
+        ("fact", "list"),
+        ("fact", "list", "--tag", CANARY),
+        ("fact", "list", "--prefix", CANARY),
+    ]
+    found += [
+        ("fact", "list", "--source", CANARY),
+        ("episode", "list"),
+        ("episode", "list", "--tag", CANARY),
+        ("source", "list"),
+    ]
+    found += [
+        ("source", "show", CANARY),
+        ("procedure", "list"),
+        ("review", "list"),
+        ("export", "jsonl", "-", "--clearance", "internal"),
+    ]
     for key in KEYS:
         found += [("fact", name, key) for name in ("get", "history", "related", "chain")]
-        found += [("fact", "set", key, "--create"), ("fact", "set", key, "x", "--create"), ("fact", "set", key, "x", "--if-match", "0")]
-        found += [("fact", "rename", key, "open"), ("fact", "edit", key), ("forget", key), ("forget", key, "--dry-run"), ("graph", key)]
+        found += [
+            ("fact", "set", key, "--create"),
+            ("fact", "set", key, "x", "--create"),
+            ("fact", "set", key, "x", "--if-match", "0"),
+        ]
+        found += [
+            ("fact", "rename", key, "open"),
+            ("fact", "edit", key),
+            ("forget", key),
+            ("forget", key, "--dry-run"),
+            ("graph", key),
+        ]
         found += [("restore", key)]
     found += [("episode", "show", m) for m in made]
     # Paths that the user can see anyway: a name shows its key when the label was raised later, and doctor says so.
@@ -89,7 +145,14 @@ def test_the_channels_are_open_for_what_is_not_withheld(box: Box) -> None:
     """The test above would pass for a program that says nothing."""
     box.set(f"{CANARY} internal", CANARY, "--tag", CANARY, "--source", f"agent:{CANARY}")
     made = box.add(CANARY, "--task", CANARY)
-    for words in [("context",), ("fact", "list"), ("fact", "get", f"{CANARY} internal"), ("episode", "show", made), ("episode", "list"), ("source", "list")]:
+    for words in [
+        ("context",),
+        ("fact", "list"),
+        ("fact", "get", f"{CANARY} internal"),
+        ("episode", "show", made),
+        ("episode", "list"),
+        ("source", "list"),
+    ]:
         assert leaks(box.ok(*words).out), words
 
 
@@ -101,7 +164,9 @@ def test_doctor_names_paths_and_never_values(box: Box, words: tuple[str, ...]) -
     for path in (box.side("k"), box.md("j")):
         path.write_text(path.read_text().replace('"restricted"', '"merlin"').replace("internal", "merlin"))
     box.add(value, "--task", value)
-    box.log().write_text(box.log().read_text().replace('"internal"', '"merlin"') + f"\n## 2026-11-15T09:00:00Z {{{value}}}\n{value}")
+    box.log().write_text(
+        box.log().read_text().replace('"internal"', '"merlin"') + f"\n## 2026-11-15T09:00:00Z {{{value}}}\n{value}"
+    )
     (box.root / "archive").mkdir()
     (box.root / "archive" / "k.jsonl").write_text(f"{value}\n")
     (box.root / "sources").mkdir(exist_ok=True)
@@ -131,7 +196,9 @@ def test_nothing_in_the_derived_state_but_the_trash_holds_a_withheld_text_or_key
     for words in channels(made):
         box.run(*words)
     box.ok("doctor", "--fix")
-    held = {n for n, d in box.tree(state=True).items() if n.startswith(".memcli") and leaks(d.decode("utf-8", "replace"))}
+    held = {
+        n for n, d in box.tree(state=True).items() if n.startswith(".memcli") and leaks(d.decode("utf-8", "replace"))
+    }
     assert [n for n in held if not n.startswith(".memcli/trash/")] == []
 
 
@@ -152,7 +219,9 @@ ERRORS = [
 
 @pytest.mark.parametrize("words", ERRORS, ids=" ".join)
 @pytest.mark.parametrize("debug", ["", "1"])
-def test_an_error_says_what_and_never_the_value(box: Box, words: tuple[str, ...], debug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_says_what_and_never_the_value(
+    box: Box, words: tuple[str, ...], debug: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MEMCLI_DEBUG", debug)
     for form in ((), ("--json",)):
         ran = box.run(*words, *form, stdin=f'{{"kind": "fact", "key": "{CANARY}\\n", "text": "{CANARY}"}}\n'.encode())
@@ -165,13 +234,31 @@ def test_an_error_says_what_and_never_the_value(box: Box, words: tuple[str, ...]
 def test_a_label_that_cannot_be_read_fails_closed_and_is_counted(box: Box, label: str, place: str) -> None:
     box.set("k", CANARY, "--sensitivity", "public")
     box.set("open", "v")
-    front = {"missing": "", "unknown": "sensitivity: secret\n", "list": "sensitivity: [public]\n", "duplicate": "sensitivity: public\nsensitivity: public\n", "null": "sensitivity: null\n"}
-    meta = {"missing": "", "unknown": '"sensitivity": "secret",', "list": '"sensitivity": ["public"],', "duplicate": '"sensitivity": "public", "sensitivity": "public",', "null": '"sensitivity": null,'}
+    front = {
+        "missing": "",
+        "unknown": "sensitivity: secret\n",
+        "list": "sensitivity: [public]\n",
+        "duplicate": "sensitivity: public\nsensitivity: public\n",
+        "null": "sensitivity: null\n",
+    }
+    meta = {
+        "missing": "",
+        "unknown": '"sensitivity": "secret",',
+        "list": '"sensitivity": ["public"],',
+        "duplicate": '"sensitivity": "public", "sensitivity": "public",',
+        "null": '"sensitivity": null,',
+    }
     if place != "sidecar":
         box.md("k").write_text(box.md("k").read_text().replace("sensitivity: public\n", front[label]))
     if place != "text":
         box.side("k").write_text(box.side("k").read_text().replace('"sensitivity": "public",', meta[label]))
-    for words in (("context",), ("fact", "list"), ("fact", "history", "k"), ("stats",), ("export", "jsonl", "-", "--clearance", "sensitive")):
+    for words in (
+        ("context",),
+        ("fact", "list"),
+        ("fact", "history", "k"),
+        ("stats",),
+        ("export", "jsonl", "-", "--clearance", "sensitive"),
+    ):
         assert CANARY not in box.ok(*words).out, words
     assert box.run("fact", "get", "k").code == 6
     assert "withheld 1," in box.ok("context").out
@@ -185,16 +272,50 @@ def test_a_git_commit_of_the_store_holds_no_state(box: Box) -> None:
     box.ok("sweep")
     git = ["git", "-C", str(box.root)]
     subprocess.run([*git, "add", "-A"], check=True, capture_output=True)
-    staged = subprocess.run([*git, "diff", "--cached", "--name-only"], check=True, capture_output=True, text=True).stdout
+    staged = subprocess.run(
+        [*git, "diff", "--cached", "--name-only"], check=True, capture_output=True, text=True
+    ).stdout
     assert ".memcli" not in staged.replace("memcli.toml", "")
     assert "facts/open.md" in staged
 
 
 def test_every_command_that_reads_is_among_the_channels_or_named_here(box: Box) -> None:
     """A new command must be put into channels(), or here with a test of its own."""
-    writes = {"init", "fact set", "fact forget", "fact restore", "fact adopt", "fact confirm", "fact deny", "fact relate", "fact unrelate"}
-    writes |= {"episode add", "work set", "work add", "work clear", "remember", "consolidate", "source set", "source allow", "source block", "import", "scrub"}
-    elsewhere = {"work get", "work list", "doctor", "check", "review show", "review accept", "review reject", "review walk", "review diff"}
+    writes = {
+        "init",
+        "fact set",
+        "fact forget",
+        "fact restore",
+        "fact adopt",
+        "fact confirm",
+        "fact deny",
+        "fact relate",
+        "fact unrelate",
+    }
+    writes |= {
+        "episode add",
+        "work set",
+        "work add",
+        "work clear",
+        "remember",
+        "consolidate",
+        "source set",
+        "source allow",
+        "source block",
+        "import",
+        "scrub",
+    }
+    elsewhere = {
+        "work get",
+        "work list",
+        "doctor",
+        "check",
+        "review show",
+        "review accept",
+        "review reject",
+        "review walk",
+        "review diff",
+    }
     elsewhere |= {c for c in table.COMMANDS if c.startswith("procedure ") and c != "procedure list"}
     called = {" ".join(w[:2]) if w[0] in table.GROUPS else w[0] for w in channels(["x"])}
     assert set(table.COMMANDS) - called - writes - elsewhere == set()

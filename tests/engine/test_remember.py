@@ -30,7 +30,9 @@ def history(box: Box, key: str) -> list[tuple[str, str]]:
 @given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=200))
 @example("a\r\nb\rc\n\r\n")
 def test_line_ends_become_lf_and_all_else_is_kept(box: Box, text: str) -> None:
-    made = remember.set_fact(box.store, "k", text, now=at(), sensitivity="restricted", allow_secret=True, allow_pii=True)
+    made = remember.set_fact(
+        box.store, "k", text, now=at(), sensitivity="restricted", allow_secret=True, allow_pii=True
+    )
     wanted = text.replace("\r\n", "\n").replace("\r", "\n")
     assert (made.fact.text, box.fact("k").text) == (wanted, wanted)
 
@@ -88,12 +90,29 @@ def test_text_that_is_not_utf8_is_refused(box: Box) -> None:
 
 
 def test_the_same_write_again_is_unchanged_and_touches_no_file(box: Box) -> None:
-    words = ("deploy target", "Fly.io", "--source", "user:anna", "--confidence", "high", "--ttl", "30d", "--tag", "b", "--tag", "a")
+    words = (
+        "deploy target",
+        "Fly.io",
+        "--source",
+        "user:anna",
+        "--confidence",
+        "high",
+        "--ttl",
+        "30d",
+        "--tag",
+        "b",
+        "--tag",
+        "a",
+    )
     words += ("--domain", "infra", "--importance", "0.7", "--sensitivity", "internal", "--run", "r1", "--agent", "x")
     words += ("--derived-from", "database", "--modality", "image")
     assert box.set(*words)["how"] == "created"
     before = box.touched()
-    for again in (words, ("deploy target", "Fly.io"), ("deploy target", "Fly.io", "--ttl", "43200", "--confidence", "0.9")):
+    for again in (
+        words,
+        ("deploy target", "Fly.io"),
+        ("deploy target", "Fly.io", "--ttl", "43200", "--confidence", "0.9"),
+    ):
         ran = box.ok("fact", "set", *again, now=stamp(days=1))
         assert ran.out == "unchanged\n"
     assert box.touched() == before
@@ -101,7 +120,13 @@ def test_the_same_write_again_is_unchanged_and_touches_no_file(box: Box) -> None
 
 def test_metadata_alone_rewrites_only_the_sidecar(box: Box) -> None:
     box.set("k", "v")
-    for option in (("--ttl", "5"), ("--confidence", "0.2"), ("--importance", "0.9"), ("--domain", "infra"), ("--source", "user:anna")):
+    for option in (
+        ("--ttl", "5"),
+        ("--confidence", "0.2"),
+        ("--importance", "0.9"),
+        ("--domain", "infra"),
+        ("--source", "user:anna"),
+    ):
         before = box.touched()
         assert box.data("fact", "set", "k", *option)["how"] == "updated"
         after = box.touched()
@@ -148,7 +173,9 @@ def test_a_new_value_supersedes_and_history_shows_the_chain(box: Box) -> None:
 
 
 @pytest.mark.parametrize("steps", [(0, -1), (0, -3650), (0, 0), (0, -1, -2, -3, 5)])
-def test_a_new_id_is_greater_than_the_one_it_follows_even_when_the_clock_goes_back(box: Box, steps: tuple[int, ...]) -> None:
+def test_a_new_id_is_greater_than_the_one_it_follows_even_when_the_clock_goes_back(
+    box: Box, steps: tuple[int, ...]
+) -> None:
     made = [box.set("k", f"value {n}", now=stamp(days=d))["id"] for n, d in enumerate(steps)]
     assert made == sorted(made)
     assert len(set(made)) == len(made)
@@ -156,7 +183,9 @@ def test_a_new_id_is_greater_than_the_one_it_follows_even_when_the_clock_goes_ba
 
 
 def test_what_is_not_named_stays_but_a_changed_value_takes_source_and_confidence_anew(box: Box) -> None:
-    box.set("k", "v", "--source", "user:anna", "--confidence", "0.95", "--ttl", "30d", "--tag", "a", "--domain", "infra")
+    box.set(
+        "k", "v", "--source", "user:anna", "--confidence", "0.95", "--ttl", "30d", "--tag", "a", "--domain", "infra"
+    )
     box.ok("fact", "set", "k", "--importance", "0.7", "--sensitivity", "public", "--modality", "image")
     md = box.md("k")
     md.write_text(md.read_text().replace("\ntags:", "\nrelations:\n  - {type: is_a, target: x, weight: 0.5}\ntags:"))
@@ -182,7 +211,9 @@ def test_confirmations_belong_to_the_value_that_was_confirmed(box: Box) -> None:
     assert (box.fact("k").confirmations, box.fact("k").confirmed_at) == ((), None)
 
 
-def test_the_environment_names_the_source_and_the_word_on_the_line_wins(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_names_the_source_and_the_word_on_the_line_wins(
+    box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MEMCLI_SOURCE", "agent:coder")
     box.set("k", "v")
     assert str(box.fact("k").source) == "agent:coder"
@@ -264,7 +295,9 @@ def test_a_wrong_option_is_one_line_exit_2_and_nothing_written(box: Box, option:
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bD1fG3hJ5"
 
 
-@pytest.mark.parametrize("place", ["value", "key", "--tag", "--domain", "--source", "--run", "--agent", "--derived-from", "--modality"])
+@pytest.mark.parametrize(
+    "place", ["value", "key", "--tag", "--domain", "--source", "--run", "--agent", "--derived-from", "--modality"]
+)
 def test_a_credential_is_refused_wherever_it_stands_and_is_not_repeated(box: Box, place: str) -> None:
     before = box.tree(state=True)
     words = {"value": ("k", TOKEN), "key": (TOKEN, "v")}.get(place, ("k", "v", place, TOKEN))
@@ -374,7 +407,15 @@ def test_set_over_a_hand_edit_first_adopts_it_then_supersedes_it(box: Box) -> No
 
 
 @pytest.mark.parametrize(
-    "change", [(), ("by hand",), ("--tag", "t"), ("--ttl", "30d"), ("by hand", "--tag", "t", "--ttl", "9"), ("--sensitivity", "public")]
+    "change",
+    [
+        (),
+        ("by hand",),
+        ("--tag", "t"),
+        ("--ttl", "30d"),
+        ("by hand", "--tag", "t", "--ttl", "9"),
+        ("--sensitivity", "public"),
+    ],
 )
 def test_any_write_over_a_hand_edit_leaves_a_whole_pair_with_its_text(box: Box, change: tuple[str, ...]) -> None:
     box.set("k", "written", "--source", "user:anna")
@@ -387,12 +428,26 @@ def test_any_write_over_a_hand_edit_leaves_a_whole_pair_with_its_text(box: Box, 
     assert box.data("doctor") == []
 
 
-@pytest.mark.parametrize("front", ["", "id: anything\n", "id: 5\n", "id: 0199e4a0-5b00-7c3e-9a51-0d6a0f1b2c3d\n", "id: zz99e4a0-5b00-7c3e-9a51-0d6a0f1b2c3d\n"])
+@pytest.mark.parametrize(
+    "front",
+    [
+        "",
+        "id: anything\n",
+        "id: 5\n",
+        "id: 0199e4a0-5b00-7c3e-9a51-0d6a0f1b2c3d\n",
+        "id: zz99e4a0-5b00-7c3e-9a51-0d6a0f1b2c3d\n",
+    ],
+)
 @pytest.mark.parametrize("way", ["set", "adopt", "tag", "forget"])
 def test_a_hand_made_file_with_any_id_can_be_taken_over(box: Box, front: str, way: str) -> None:
     box.md("k").write_text(f"---\n{front}key: k\nsensitivity: internal\n---\n\nby hand\n")
     os.utime(box.md("k"), (at().timestamp(),) * 2)
-    words = {"set": ("set", "k", "new"), "adopt": ("adopt", "k"), "tag": ("set", "k", "--tag", "t"), "forget": ("forget", "k", "--yes")}
+    words = {
+        "set": ("set", "k", "new"),
+        "adopt": ("adopt", "k"),
+        "tag": ("set", "k", "--tag", "t"),
+        "forget": ("forget", "k", "--yes"),
+    }
     box.ok("fact", *words[way])
     if way == "forget":
         assert box.fact("k") is None
@@ -414,7 +469,11 @@ def test_adopting_twice_is_adopting_once_and_all_means_all(box: Box) -> None:
     assert box.ok("fact", "adopt", "--all").out == "unchanged\n"
     assert box.ok("fact", "adopt", "one").out == "unchanged\n"
     assert box.touched() == before
-    assert {k: str(box.fact(k).source) for k in ("one", "two", "three")} == {"one": "user:hand", "two": "user:hand", "three": "unknown"}
+    assert {k: str(box.fact(k).source) for k in ("one", "two", "three")} == {
+        "one": "user:hand",
+        "two": "user:hand",
+        "three": "unknown",
+    }
 
 
 # Renaming.

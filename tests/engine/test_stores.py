@@ -89,7 +89,9 @@ COMMANDS = [
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("kind", ["empty", "absent", "file"])
-def test_a_folder_that_is_no_store_is_an_error_that_names_init_and_stays_as_it_is(tmp_path: Path, words: tuple[str, ...], kind: str) -> None:
+def test_a_folder_that_is_no_store_is_an_error_that_names_init_and_stays_as_it_is(
+    tmp_path: Path, words: tuple[str, ...], kind: str
+) -> None:
     path = tmp_path / "place"
     if kind == "empty":
         path.mkdir()
@@ -100,7 +102,10 @@ def test_a_folder_that_is_no_store_is_an_error_that_names_init_and_stays_as_it_i
     assert (ran.code, ran.out, ran.error["code"]) == (3, "", "no_store")
     assert "memcli init" in ran.error["hint"]
     assert ran.error["path"] == str(path)
-    assert sorted(p.name for p in tmp_path.rglob("*")) == {"empty": ["note.txt", "place"], "absent": [], "file": ["place"]}[kind]
+    assert (
+        sorted(p.name for p in tmp_path.rglob("*"))
+        == {"empty": ["note.txt", "place"], "absent": [], "file": ["place"]}[kind]
+    )
 
 
 @pytest.mark.parametrize("data", [b"", b"format = 0", b'format = "1"', b"format = true", b"[defaults]\n", b"= x", b"\xff\xfe", b"format = 1\n[defaults]\nsensitivity = 3\n", b'format = 1\n[sweep]\nmax_share = "all"\n'])  # fmt: skip
@@ -131,7 +136,9 @@ def test_init_writes_the_marker_and_keeps_the_state_out_of_git(tmp_path: Path) -
     assert sorted(ran.data["new"]) == [".gitattributes", ".gitignore", "memcli.toml"]
     assert (tmp_path / "s" / ".gitignore").read_text() == "/.memcli/\n"
     attributes = (tmp_path / "s" / ".gitattributes").read_text()
-    assert "merge=union" not in [w for line in attributes.splitlines() if not line.startswith("#") for w in line.split()]
+    assert "merge=union" not in [
+        w for line in attributes.splitlines() if not line.startswith("#") for w in line.split()
+    ]
     assert "/facts/** text eol=lf" in attributes
 
 
@@ -186,7 +193,11 @@ def test_init_git_makes_a_repository_that_never_tracks_the_state(tmp_path: Path)
         box.ok(*words)
     assert git(box.root, "status", "--porcelain") == ""
     box.set("k", "w")
-    assert git(box.root, "status", "--porcelain").splitlines() == [" M facts/k.md", " M facts/k.meta.json", "?? archive/"]
+    assert git(box.root, "status", "--porcelain").splitlines() == [
+        " M facts/k.md",
+        " M facts/k.meta.json",
+        "?? archive/",
+    ]
 
 
 def test_init_git_inside_a_repository_makes_none(tmp_path: Path) -> None:
@@ -201,7 +212,9 @@ def test_a_checkout_with_crlf_or_without_empty_folders_is_a_store(tmp_path: Path
     box.set("k", "two\nlines")
     git(box.root, "add", "-A")
     git(box.root, "commit", "-qm", "x")
-    subprocess.run(["git", "-c", "core.autocrlf=true", "clone", "-q", str(box.root), str(tmp_path / "clone")], check=True)
+    subprocess.run(
+        ["git", "-c", "core.autocrlf=true", "clone", "-q", str(box.root), str(tmp_path / "clone")], check=True
+    )
     clone = Box(tmp_path / "clone")
     assert clone.get("k") == "two\nlines"
     assert b"\r" not in clone.md("k").read_bytes()
@@ -250,7 +263,27 @@ def test_files_are_0600_and_folders_0700_whatever_the_umask(tmp_path: Path, umas
 
 # Tenants.
 
-ODD = ["", " ", ".", "..", "../acme", "acme/..", "/etc", "A", "Acme", "acme\0", "acme\n", "a b", "-x", "_x", "é", "x" * 64, "*", "tenants", "acme/"]
+ODD = [
+    "",
+    " ",
+    ".",
+    "..",
+    "../acme",
+    "acme/..",
+    "/etc",
+    "A",
+    "Acme",
+    "acme\0",
+    "acme\n",
+    "a b",
+    "-x",
+    "_x",
+    "é",
+    "x" * 64,
+    "*",
+    "tenants",
+    "acme/",
+]
 
 
 def two_tenants(root: Path) -> None:
@@ -263,7 +296,15 @@ def two_tenants(root: Path) -> None:
 def test_an_odd_tenant_name_is_an_error_and_never_all(tmp_path: Path, name: str) -> None:
     two_tenants(tmp_path / "s")
     before = Box(tmp_path / "s").tree()
-    for words in (("init",), ("fact", "get", "k"), ("fact", "list"), ("fact", "set", "k", "x"), ("context",), ("export", "jsonl", "-"), ("where",)):
+    for words in (
+        ("init",),
+        ("fact", "get", "k"),
+        ("fact", "list"),
+        ("fact", "set", "k", "x"),
+        ("context",),
+        ("export", "jsonl", "-"),
+        ("where",),
+    ):
         if name == "tenants" and words == ("init",):
             continue
         ran = call(["--store", str(tmp_path / "s"), f"--tenant={name}", *words])
@@ -272,8 +313,22 @@ def test_an_odd_tenant_name_is_an_error_and_never_all(tmp_path: Path, name: str)
     assert Box(tmp_path / "s").tree() == before
 
 
-@pytest.mark.parametrize("words", [("fact", "get", "k"), ("fact", "list"), ("context",), ("status",), ("export", "jsonl", "-"), ("fact", "set", "k", "v"), ("sweep",), ("doctor",)])
-def test_where_tenants_exist_none_named_is_an_error(tmp_path: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fact", "get", "k"),
+        ("fact", "list"),
+        ("context",),
+        ("status",),
+        ("export", "jsonl", "-"),
+        ("fact", "set", "k", "v"),
+        ("sweep",),
+        ("doctor",),
+    ],
+)
+def test_where_tenants_exist_none_named_is_an_error(
+    tmp_path: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     two_tenants(tmp_path / "s")
     ran = call(["--store", str(tmp_path / "s"), *words, "--json"])
     assert (ran.code, ran.out, ran.error["code"]) == (2, "", "usage")
@@ -290,7 +345,13 @@ def test_tenants_never_meet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     two_tenants(root)
     for mine, other in (("acme", "globex"), ("globex", "acme")):
         store = ["--store", str(root), "--tenant", mine, "--now", NOW]
-        for words in (("fact", "get", "k"), ("fact", "list"), ("context",), ("export", "jsonl", "-"), ("fact", "history", "k")):
+        for words in (
+            ("fact", "get", "k"),
+            ("fact", "list"),
+            ("context",),
+            ("export", "jsonl", "-"),
+            ("fact", "history", "k"),
+        ):
             out = call([*store, *words]).out
             assert (f"of {mine}" in out, f"of {other}" in out) == (True, False)
         call([*store, "forget", "k", "--purge", "--yes"])
@@ -327,7 +388,13 @@ def test_status_and_stats_count_and_name_nothing(box: Box) -> None:
     box.md("hand").write_text("by hand\n")
     box.add("text", "--outcome", "failed")
     status, stats = box.data("status"), box.data("stats")
-    assert {n: status[n] for n in ("facts", "ended", "episodes", "by_hand", "damaged")} == {"facts": 3, "ended": 1, "episodes": 1, "by_hand": 1, "damaged": 0}
+    assert {n: status[n] for n in ("facts", "ended", "episodes", "by_hand", "damaged")} == {
+        "facts": 3,
+        "ended": 1,
+        "episodes": 1,
+        "by_hand": 1,
+        "damaged": 0,
+    }
     assert stats["facts"] == {"current": 3, "expired": 1, "faded": 0, "by_hand": 1, "damaged": 0}
     assert stats["by_sensitivity"] == {"public": 0, "internal": 2, "sensitive": 0, "restricted": 2}
     assert stats["episodes"] == {"completed": 0, "partial": 0, "failed": 1, "unknown": 0}

@@ -17,7 +17,9 @@ SOURCE = records.Source(id="anna", kind="user")
 
 def fact(number: int, **more: object) -> records.Fact:
     given = {"confidence": 0.9, "created_at": at(), "updated_at": at()} | more
-    return records.Fact(id=f"0199e4a0-5b00-7c3e-9a51-{number:012x}", key=f"key {number}", text=f"value {number}", source=SOURCE, **given)  # type: ignore[arg-type]
+    return records.Fact(
+        id=f"0199e4a0-5b00-7c3e-9a51-{number:012x}", key=f"key {number}", text=f"value {number}", source=SOURCE, **given
+    )  # type: ignore[arg-type]
 
 
 def fill(box: Box, count: int, start: int = 0, **more: object) -> None:
@@ -25,10 +27,18 @@ def fill(box: Box, count: int, start: int = 0, **more: object) -> None:
         facts.put_many(w, [(fact(n, **more), None) for n in range(start, start + count)], at())
 
 
-def failed_episodes(box: Box, count: int, *, importance: float = 0.5, days: int = 8, start: int = 0, outcome: str = "failed") -> None:
+def failed_episodes(
+    box: Box, count: int, *, importance: float = 0.5, days: int = 8, start: int = 0, outcome: str = "failed"
+) -> None:
     made = [
         records.Episode(
-            id=f"0199e4a0-5b01-7c3e-9a51-{n:012x}", at=at(days=-days), text=f"e{n}", source=SOURCE, outcome=outcome, importance=importance, ttl_minutes=0
+            id=f"0199e4a0-5b01-7c3e-9a51-{n:012x}",
+            at=at(days=-days),
+            text=f"e{n}",
+            source=SOURCE,
+            outcome=outcome,
+            importance=importance,
+            ttl_minutes=0,
         )
         for n in range(start, start + count)
     ]
@@ -115,7 +125,9 @@ def test_it_works_in_batches_so_that_other_writers_get_their_turn(box: Box, monk
     fill(box, 1200, ttl_minutes=60)
     held: list[int] = []
     plain = facts.remove
-    monkeypatch.setattr(facts, "remove", lambda w, gone, *a, **kw: (held.append(len(gone)), plain(w, gone, *a, **kw))[1])
+    monkeypatch.setattr(
+        facts, "remove", lambda w, gone, *a, **kw: (held.append(len(gone)), plain(w, gone, *a, **kw))[1]
+    )
     box.ok("sweep", "--yes", now=stamp(hours=1))
     assert sum(held) == 1200
     assert max(held) <= 500
@@ -177,12 +189,18 @@ def test_only_failed_old_and_ordinary_episodes_are_pruned(box: Box) -> None:
 # The brake.
 
 
-@pytest.mark.parametrize(("live", "ending", "code"), [(40, 10, 0), (55, 11, 0), (54, 11, 6), (11, 11, 6), (10, 10, 0), (100, 20, 0), (100, 21, 6)])
+@pytest.mark.parametrize(
+    ("live", "ending", "code"),
+    [(40, 10, 0), (55, 11, 0), (54, 11, 6), (11, 11, 6), (10, 10, 0), (100, 20, 0), (100, 21, 6)],
+)
 def test_more_than_a_fifth_and_more_than_ten_of_the_facts_stop_it(box: Box, live: int, ending: int, code: int) -> None:
     fill(box, ending, ttl_minutes=60)
     fill(box, live - ending, start=1000)
     before = box.tree()
-    ran = box.run("sweep", now=stamp(hours=1), )
+    ran = box.run(
+        "sweep",
+        now=stamp(hours=1),
+    )
     assert ran.code == code
     if code:
         assert (ran.out, ran.err.count("\n")) == ("", 1)
@@ -193,7 +211,9 @@ def test_more_than_a_fifth_and_more_than_ten_of_the_facts_stop_it(box: Box, live
     assert len(keys_of(box)) == live - ending
 
 
-@pytest.mark.parametrize(("newest", "code"), [({"hours": 24}, 0), ({"hours": 24, "seconds": 1}, 6), ({"days": 20_000}, 6)])
+@pytest.mark.parametrize(
+    ("newest", "code"), [({"hours": 24}, 0), ({"hours": 24, "seconds": 1}, 6), ({"days": 20_000}, 6)]
+)
 @pytest.mark.parametrize("kind", ["fact", "episode"])
 def test_a_clock_behind_the_newest_record_stops_it(box: Box, newest: dict[str, float], code: int, kind: str) -> None:
     box.set("ends", "v", "--ttl", "1", now=stamp(hours=-1))
@@ -206,7 +226,9 @@ def test_a_clock_behind_the_newest_record_stops_it(box: Box, newest: dict[str, f
         assert box.ok("sweep", "--yes").out == "ended: 1 expired facts\n"
 
 
-@pytest.mark.parametrize("wrong", ["2099-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z"])
+@pytest.mark.parametrize(
+    "wrong", ["2099-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z"]
+)
 def test_a_wrong_clock_destroys_nothing(sample: Box, wrong: str) -> None:
     before = sample.tree()
     assert sample.run("sweep", now=wrong).code == 6
@@ -240,7 +262,12 @@ def test_what_was_refreshed_between_plan_and_apply_survives(box: Box, change: st
     plan = sweep.plan(box.store, now)
     assert [a.key for a in plan.actions] == ["k"]
     early = stamp(minutes=59)
-    words = {"value": ("fact", "set", "k", "w"), "ttl": ("fact", "set", "k", "--ttl", "9d"), "forgotten": ("forget", "k", "--yes"), "renamed": ("fact", "rename", "k", "j")}
+    words = {
+        "value": ("fact", "set", "k", "w"),
+        "ttl": ("fact", "set", "k", "--ttl", "9d"),
+        "forgotten": ("forget", "k", "--yes"),
+        "renamed": ("fact", "rename", "k", "j"),
+    }
     box.ok(*words[change], now=early)
     before = box.tree()
     report = sweep.apply(box.store, plan)
@@ -285,7 +312,9 @@ def test_a_sweep_that_cannot_have_the_lock_changes_nothing(box: Box, monkeypatch
 
 def test_settings_move_the_brake_and_the_pruning(box: Box) -> None:
     toml = box.root / "memcli.toml"
-    toml.write_text(toml.read_text() + "\n[sweep]\nmax_share = 1.0\nmax_count = 0\nmax_episodes = 3\nfailed_after_days = 1\n")
+    toml.write_text(
+        toml.read_text() + "\n[sweep]\nmax_share = 1.0\nmax_count = 0\nmax_episodes = 3\nfailed_after_days = 1\n"
+    )
     fill(box, 30, ttl_minutes=60)
     failed_episodes(box, 4, days=2)
     assert box.ok("sweep", now=stamp(hours=1)).out == "ended: 30 expired facts, 4 pruned episodes\n"

@@ -137,7 +137,7 @@ def test_a_file_in_the_way_of_a_new_record_is_not_written_over(placed: Box) -> N
         ("facts", ("import", "jsonl", "-")),
         ("procedures", ("procedure", "propose", "mine", "v", "--step", "a: b")),
     ):
-        for data in (b"caf\xe9", b"---\nkey: other\nsensitivity: public\n---\nother\n", b"x" * (1 << 20)):
+        for data in (b"caf\xe9", b"---\nkey: other\nsensitivity: public\n---\nother\n", b"x" * ((1 << 20) + 1)):
             path = placed.root / layer / "mine.md"
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(data)
@@ -187,7 +187,7 @@ def test_root_does_not_break_a_device(words: tuple[str, ...], placed: Box) -> No
     assert stat.S_ISCHR(null.stat().st_mode)
 
 
-@pytest.mark.parametrize("path", ["", "/", ".", "..", "none/x", "/none/x", "file/x", "loop", "/proc/x", "a" * 300, "a\0b"], ids=repr)
+@pytest.mark.parametrize("path", ["", "/", ".", "..", "none/x", "/none/x", "file/x", "loop", "a" * 300], ids=repr)
 @pytest.mark.parametrize("words", [("export", "jsonl"), ("context", "--receipt"), ("context", "--request"), ("import", "jsonl")], ids=" ".join)
 def test_a_path_that_cannot_be_is_one_clear_line(words: tuple[str, ...], path: str, placed: Box) -> None:
     (Path.cwd() / "file").write_text("x")

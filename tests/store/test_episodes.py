@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from support import CANARY, Box, at, stamp
 
 from memcli.base import ids
-from memcli.engine import recount
 from memcli.model import labels, records
 from memcli.store import archive, episodes
 
@@ -54,7 +53,13 @@ IMITATIONS = [
     "",
     "\u2028\x85\x0b\x0c\x1c",
 ]
-PIECES = st.lists(st.one_of(st.sampled_from([*IMITATIONS, "\n", "\\", " "]), st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=20)), max_size=8)
+PIECES = st.lists(
+    st.one_of(
+        st.sampled_from([*IMITATIONS, "\n", "\\", " "]),
+        st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=20),
+    ),
+    max_size=8,
+)
 BODIES = st.one_of(PIECES.map("\n".join), PIECES.map("".join))
 
 
@@ -106,7 +111,15 @@ def test_every_field_comes_back() -> None:
     made = episode("text", **FIELDS)
     [found] = episodes.parse(log(made), MONTH).entries
     assert found == made.replace(month=MONTH)
-    assert set(FIELDS) >= set(records.Episode.__fields__) - {"id", "at", "text", "source", "state", "month", "sensitivity"}
+    assert set(FIELDS) >= set(records.Episode.__fields__) - {
+        "id",
+        "at",
+        "text",
+        "source",
+        "state",
+        "month",
+        "sensitivity",
+    }
 
 
 @pytest.mark.parametrize("name", [n for n in FIELDS if n not in ("ttl_minutes", "unknown")])
@@ -134,7 +147,7 @@ def test_a_field_of_the_wrong_type_damages_its_entry_and_no_other(name: str) -> 
     ],
 )
 def test_the_month_is_that_of_the_entrys_utc_time(box: Box, when: datetime, month: str) -> None:
-    made, _ = recount.add_episode(box.store, "text", now=at(), at=when)
+    made = box.memory.add_episode("text", now=at(), at=when)
     assert [p.name for p in (box.root / "episodes").iterdir()] == [f"{month}.md"]
     [found] = episodes.read(box.store, month).entries
     assert (found.at, found.id) == (when.astimezone(UTC), made.id)
@@ -149,7 +162,10 @@ def test_ids_grow_within_a_log_even_when_the_clock_goes_back(box: Box) -> None:
 
 def test_newest_is_by_time_and_reads_only_the_months_it_needs(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     for month in range(1, 10):
-        box.add(f"in {month}", now=f"2026-0{month}-05T00:00:00Z", )
+        box.add(
+            f"in {month}",
+            now=f"2026-0{month}-05T00:00:00Z",
+        )
     looked: list[str] = []
     plain = episodes.read
     monkeypatch.setattr(episodes, "read", lambda store, month: (looked.append(month), plain(store, month))[1])
@@ -319,7 +335,11 @@ def test_an_entry_that_is_taken_out_keeps_the_label_it_was_raised_to(box: Box, w
 
 
 def test_entries_of_one_id_are_one_with_the_strictest_label() -> None:
-    twice = log(episode("first", sensitivity=labels.SENSITIVE), episode("other", OTHER), episode("first again", sensitivity=labels.PUBLIC))
+    twice = log(
+        episode("first", sensitivity=labels.SENSITIVE),
+        episode("other", OTHER),
+        episode("first again", sensitivity=labels.PUBLIC),
+    )
     found = episodes.parse(twice, MONTH).entries
     assert [(e.id, e.sensitivity) for e in found] == [(ID, labels.SENSITIVE), (OTHER, labels.INTERNAL)]
 
@@ -342,7 +362,12 @@ def test_around_merge_conflict_markers_entries_are_served(box: Box) -> None:
 def test_a_merge_that_splits_an_entry_never_joins_two(box: Box) -> None:
     ours = episodes.encode(episode("the same\nours", ID))
     theirs = episodes.encode(episode("the same\ntheirs", OTHER))
-    mixed = ours[: ours.index(b"ours")] + b"<<<<<<< a\n" + b"ours\n=======\ntheirs\n>>>>>>> b\n" + theirs[theirs.index(b"\n<!--") + 1 :]
+    mixed = (
+        ours[: ours.index(b"ours")]
+        + b"<<<<<<< a\n"
+        + b"ours\n=======\ntheirs\n>>>>>>> b\n"
+        + theirs[theirs.index(b"\n<!--") + 1 :]
+    )
     found = episodes.parse(log() + mixed + episodes.encode(episode("whole", ids.new(at(hours=1)))), MONTH)
     assert [e.text for e in found.entries] == ["whole"]
     assert "torn" in [code for _, code in found.problems]
@@ -364,7 +389,9 @@ def test_taking_out_keeps_every_other_byte(box: Box) -> None:
     before = box.log().read_text()
     box.ok("forget", made[2], "--yes")
     after = box.log().read_text()
-    gone = re.sub(r"\n## \S+ \{[^\n]*" + made[2] + r".*?<!-- end " + made[2] + r" internal -->\n", "", before, flags=re.S)
+    gone = re.sub(
+        r"\n## \S+ \{[^\n]*" + made[2] + r".*?<!-- end " + made[2] + r" internal -->\n", "", before, flags=re.S
+    )
     assert after == gone
     row = json.loads((box.root / ".memcli" / "trash" / "episodes" / f"{MONTH}.jsonl").read_text())
     assert (row["meta"]["id"], row["text"], row["layer"]) == (made[2], "text 2\n\n\n", "episodes")
@@ -373,7 +400,14 @@ def test_taking_out_keeps_every_other_byte(box: Box) -> None:
 def test_a_file_in_the_folder_that_is_no_log_is_not_read(box: Box) -> None:
     box.add("real", "--sensitivity", "public")
     data = box.log().read_bytes().replace(b"real", b"fake")
-    for name in ("notes.md", "2026-13.md", "2026-11.md.bak", "2026-11 (1).md", "2026-11.sync-conflict-1.md", "26-11.md"):
+    for name in (
+        "notes.md",
+        "2026-13.md",
+        "2026-11.md.bak",
+        "2026-11 (1).md",
+        "2026-11.sync-conflict-1.md",
+        "26-11.md",
+    ):
         (box.root / "episodes" / name).write_bytes(data)
     assert [e["text"] for e in box.data("episode", "list")] == ["real"]
     assert len([f for f in box.data("doctor") if f["code"] in ("bad_name", "conflict_copy")]) == 6
@@ -401,7 +435,15 @@ def test_a_log_that_is_no_plain_file_is_no_log_and_is_never_written_to(box: Box,
 
 
 def test_add_needs_a_text_or_a_task_and_known_words(box: Box) -> None:
-    for words in ((), ("",), ("  ",), ("x", "--outcome", "great"), ("x", "--steps", "-1"), ("x", "--ttl", "-1"), ("x", "--at", "yesterday")):
+    for words in (
+        (),
+        ("",),
+        ("  ",),
+        ("x", "--outcome", "great"),
+        ("x", "--steps", "-1"),
+        ("x", "--ttl", "-1"),
+        ("x", "--at", "yesterday"),
+    ):
         ran = box.run("episode", "add", *words)
         assert (ran.code, ran.out) == (2, ""), words
     assert not box.log().exists()

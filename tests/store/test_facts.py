@@ -25,8 +25,42 @@ def is_key(text: str) -> bool:
 
 KEYS = st.text(min_size=1, max_size=80).filter(is_key).map(keys.normal)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=400)
-LOOKALIKES = ["C", "c", "C++", "C#", "CON", "con", "a_b", "a-b", "a b", "naïve", "naive", "🙂", "🙃", "&#x41;", "A", "ё", "е", "日本", "x" * 400]
-NASTY = ["", "\n", "\n\n", "---", "---\n", "---\na: b\n---\n", "\ufeff", "x\n", "\u2028", "\x00\x1b[2J", "<<<<<<< HEAD\n=======\n>>>>>>> b", "{}", "\x85"]
+LOOKALIKES = [
+    "C",
+    "c",
+    "C++",
+    "C#",
+    "CON",
+    "con",
+    "a_b",
+    "a-b",
+    "a b",
+    "naïve",
+    "naive",
+    "🙂",
+    "🙃",
+    "&#x41;",
+    "A",
+    "ё",
+    "е",
+    "日本",
+    "x" * 400,
+]
+NASTY = [
+    "",
+    "\n",
+    "\n\n",
+    "---",
+    "---\n",
+    "---\na: b\n---\n",
+    "\ufeff",
+    "x\n",
+    "\u2028",
+    "\x00\x1b[2J",
+    "<<<<<<< HEAD\n=======\n>>>>>>> b",
+    "{}",
+    "\x85",
+]
 
 
 def fact(key: str, text: str, made: str = "0199e4a0-5b00-7c3e-9a51-0d6a0f1b2c3d") -> records.Fact:
@@ -108,7 +142,9 @@ def hand_made(box: Box, name: str, front: str, text: str = "by hand") -> Path:
         ("UPPER.md", "key: 日本\nsensitivity: internal\n", "日本"),
     ],
 )
-def test_a_hand_made_file_under_another_name_is_found_by_get_and_by_set(box: Box, name: str, front: str, key: str) -> None:
+def test_a_hand_made_file_under_another_name_is_found_by_get_and_by_set(
+    box: Box, name: str, front: str, key: str
+) -> None:
     path = hand_made(box, name, front)
     assert box.ok("fact", "get", key).out == "by hand\n"
     assert box.set(key, "new value")["how"] == "superseded"
@@ -121,7 +157,15 @@ def test_a_hand_made_file_under_another_name_is_found_by_get_and_by_set(box: Box
 def test_a_hand_made_file_is_found_without_the_cache_and_with_a_useless_one(box: Box) -> None:
     hand_made(box, "other name.md", "key: deploy target\nsensitivity: internal\n")
     cache = box.root / ".memcli" / "names.json"
-    junk = [b"", b"{", b"[]", b'{"folder_mtime_ns": 1, "odd": {}}', b'{"folder_mtime_ns": "x", "odd": 3}', b"\xff", b"[" * 9999]
+    junk = [
+        b"",
+        b"{",
+        b"[]",
+        b'{"folder_mtime_ns": 1, "odd": {}}',
+        b'{"folder_mtime_ns": "x", "odd": 3}',
+        b"\xff",
+        b"[" * 9999,
+    ]
     for data in junk:
         cache.write_bytes(data)
         assert box.get("deploy target") == "by hand", data
@@ -177,7 +221,9 @@ def two_clones(box: Box, label: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("label", ["sensitive", "restricted"])
-def test_a_key_under_two_names_is_one_fact_in_conflict_with_the_stricter_label_and_the_greater_id(box: Box, label: str) -> None:
+def test_a_key_under_two_names_is_one_fact_in_conflict_with_the_stricter_label_and_the_greater_id(
+    box: Box, label: str
+) -> None:
     ours, theirs = two_clones(box, label)
     found = list(facts.every(box.store))
     assert [(f.key, f.state, str(f.sensitivity), f.id) for f in found] == [("k", "conflict", label, max(ours, theirs))]

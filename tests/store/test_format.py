@@ -275,7 +275,9 @@ def test_a_newer_sidecar_is_refused_by_name_and_its_record_restricted(box: Box) 
     assert box.tree() == before
 
 
-@pytest.mark.parametrize("command", [("fact", "get", "k"), ("fact", "set", "k", "w"), ("context",), ("sweep",), ("doctor", "--fix")])
+@pytest.mark.parametrize(
+    "command", [("fact", "get", "k"), ("fact", "set", "k", "w"), ("context",), ("sweep",), ("doctor", "--fix")]
+)
 def test_a_newer_store_is_refused_by_name_and_untouched(box: Box, command: tuple[str, ...]) -> None:
     box.set("k", "v")
     marker = box.root / "memcli.toml"
@@ -287,7 +289,9 @@ def test_a_newer_store_is_refused_by_name_and_untouched(box: Box, command: tuple
     assert box.tree(state=True) == before
 
 
-@pytest.mark.parametrize("change", [("--ttl", "30d"), ("--tag", "new"), ("--sensitivity", "public"), ("another value",)])
+@pytest.mark.parametrize(
+    "change", [("--ttl", "30d"), ("--tag", "new"), ("--sensitivity", "public"), ("another value",)]
+)
 def test_unknown_fields_are_kept_on_every_kind_of_rewrite(box: Box, change: tuple[str, ...]) -> None:
     box.set("k", "v")
     meta, md = box.side("k"), box.md("k")

@@ -43,7 +43,9 @@ class Pair:
     def __init__(self, box: Box) -> None:
         self.box, self.folder = box, box.root / "facts"
 
-    def lay(self, *, text: bytes | None = None, meta: bytes | None = None, temp: bytes | None = None, made: str = NEW) -> None:
+    def lay(
+        self, *, text: bytes | None = None, meta: bytes | None = None, temp: bytes | None = None, made: str = NEW
+    ) -> None:
         for name, data in ((f"{NAME}.md", text), (f"{NAME}.meta.json", meta), (pair.md_temp(NAME, made), temp)):
             if data is not None:
                 (self.folder / name).write_bytes(data)
@@ -133,7 +135,9 @@ def test_recovery_keeps_a_hand_edit(rec: Pair, way: str) -> None:
 
 
 @recovered
-def test_recovery_keeps_the_text_of_a_hand_edit_over_an_unfinished_write_as_a_conflict_copy(rec: Pair, way: str) -> None:
+def test_recovery_keeps_the_text_of_a_hand_edit_over_an_unfinished_write_as_a_conflict_copy(
+    rec: Pair, way: str
+) -> None:
     edited = md(SECOND.replace(text="by hand"))
     rec.lay(text=edited, meta=side(SECOND), temp=md(SECOND))
     RECOVERIES[way](rec.box)
@@ -192,7 +196,9 @@ def test_a_temp_file_that_is_cut_off_or_has_a_lower_label_is_never_taken(rec: Pa
 
 
 @pytest.mark.parametrize("label", [PUBLIC, SENSITIVE])
-def test_half_a_clone_shows_the_old_text_with_its_archived_metadata_and_the_stricter_label(rec: Pair, label: Any) -> None:
+def test_half_a_clone_shows_the_old_text_with_its_archived_metadata_and_the_stricter_label(
+    rec: Pair, label: Any
+) -> None:
     old = FIRST.replace(confidence=0.3, source=records.Source(id="old", kind="agent"))
     rec.archived(old)
     rec.lay(text=md(old), meta=side(SECOND.replace(sensitivity=label)))
@@ -217,7 +223,9 @@ def test_recovery_leaves_half_a_clone_as_it_is(rec: Pair, way: str) -> None:
 # Row 5: another id, or none.
 
 
-@pytest.mark.parametrize("front", [f"id: {OTHER}\n", "", "id: 5\n", "id: anything\n"], ids=["other", "none", "number", "word"])
+@pytest.mark.parametrize(
+    "front", [f"id: {OTHER}\n", "", "id: 5\n", "id: anything\n"], ids=["other", "none", "number", "word"]
+)
 def test_a_text_of_another_id_is_a_hand_edit(rec: Pair, front: str) -> None:
     text = f"---\n{front}key: k\nsensitivity: public\n---\n\nby hand\n".encode()
     rec.lay(text=text, meta=side(SECOND))
