@@ -93,7 +93,6 @@ FENCES = (
             "store/folder.py": "where the store is",
             "engine/intake.py": "MEMCLI_SOURCE, for every writer that names no source",
             "engine/memory.py": "MEMCLI_NOW, for Python as for the shell",
-            "engine/stores.py": "init without a folder makes this one a store",
             "cli/session.py": "MEMCLI_NOW",
             "cli/store.py": "init reads MEMCLI_STORE and MEMCLI_TENANT before there is a store to find",
             "cli/quick.py": "steps aside when a shell asks for completion",

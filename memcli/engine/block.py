@@ -133,7 +133,8 @@ class Writer:
         source = item.source
         said = f"{source} via {source.via}" if source.via not in ("", source.kind) else str(source)
         word = labels.confidence_word(confidence)
-        return f"[{word}; {self._origin(said)}; {hedge}{clock.age(since, self.now)}; {item.id}]"
+        cite = f"; {item.id}" if item.id else ""  # what a hand made has none yet
+        return f"[{word}; {self._origin(said)}; {hedge}{clock.age(since, self.now)}{cite}]"
 
     def _origin(self, said: str) -> str:
         clean = self._clean(said)

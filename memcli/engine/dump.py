@@ -75,9 +75,10 @@ def _all(store: "Store") -> "Iterator[tuple[dict[str, Any], Sensitivity]]":
 def _facts(store: "Store") -> "Iterator[tuple[dict[str, Any], Sensitivity]]":
     live = {fact.name: fact for fact in facts.every(store)}
     trash = {name: facts.former(store, name, "trash") for name in archive.names(store, facts.LAYER, "trash")}
-    heirs: dict[str, Sensitivity] = {}  # what came of the old key of a renamed fact
-    for fact in [*live.values(), *(f.fact for rows in trash.values() for f in rows)]:
-        heirs |= {key: max(fact.sensitivity, heirs.get(key, labels.PUBLIC)) for key in fact.renamed_from}
+    heirs: dict[str, Sensitivity] = {}  # what came of a key, under whatever name it lies now
+    forgotten = (f.fact for rows in trash.values() for f in rows)
+    for fact, names in [*((f, (f.key, *f.renamed_from)) for f in live.values()), *((f, f.renamed_from) for f in forgotten)]:
+        heirs |= {key: max(fact.sensitivity, heirs.get(key, labels.PUBLIC)) for key in names}
     for name in sorted({*live, *archive.names(store, facts.LAYER)}):
         present = live.get(name)
         rows = facts.former(store, name)

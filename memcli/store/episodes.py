@@ -28,7 +28,7 @@ _HEADER = rf"(?m)^## ({_TIME}) (\{{.*\}})$".encode()
 _END = rf"<!-- end ({_ID}) (\w+) -->\n?".encode()
 _END_LINE = rf"(?m)^<!-- end ({_ID}) ([^\n]*?) ?-->\n?".encode()
 _RAISE = rf"(?m)^<!-- raise ({_ID}) ([^\n]*?) -->$".encode()
-_PROPER_END = rf"(?:^|\n)<!-- (?:(?:end|raise) ({_ID}) \w+|torn {_TIME}) -->\n\Z".encode()
+_PROPER_END = rf"(?:^|\n)<!-- (?:end ({_ID}) \w+|raise {_ID} \w+|torn {_TIME}) -->\n\Z".encode()
 _STRUCTURAL = rf"(?:## {_TIME} \{{|<!-- (?:end|raise|torn) )"
 _ESCAPE = rf"(?m)^(?=\\*{_STRUCTURAL})"
 _UNESCAPE = rf"(?m)^\\(?=\\*{_STRUCTURAL})"
@@ -83,7 +83,7 @@ def append(w: "Writing", episode: Episode) -> Episode:
     month = month_of(episode.at)
     with w.store.folder(LAYER, create=True) as folder:
         end, size = _tail(folder, month)
-        made = episode.id or ids.new(episode.at, after=_last_id(end))
+        made = episode.id or ids.new(episode.at, after=_last_id(end) or _greatest_id(folder, month, size))
         stored = episode.replace(id=made, month=month)
         folder.append(month + SUFFIX, opening(end, size, month, episode.at) + encode(stored))
     return stored
@@ -392,6 +392,12 @@ def _typed(item: "Any", kind: "Any") -> "Any":
     if isinstance(item, bool) or not isinstance(item, kind):
         raise ValueError
     return item
+
+
+def _greatest_id(folder: files.Folder, month: str, size: int) -> str | None:
+    """Of all entries, for a log that does not end in one: a raise line, a torn one or a note stands last."""
+    data = (folder.read(month + SUFFIX, limit=None) if size else None) or b""
+    return max((found[1].decode() for found in _re(_END).finditer(data)), default=None)
 
 
 def _last_id(end: bytes) -> str | None:

@@ -82,6 +82,8 @@ def channels(made: list[str]) -> list[tuple[str, ...]]:
         (name,) for name in ("where", "status", "stats", "config", "context", "sweep", "verify", "graph")
     ]
     found += [
+        ("search", CANARY),
+        ("search", "text"),
         ("context", CANARY),
         ("context", "--format", "json"),
         ("context", "--domain", CANARY),

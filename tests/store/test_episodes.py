@@ -160,6 +160,17 @@ def test_ids_grow_within_a_log_even_when_the_clock_goes_back(box: Box) -> None:
     assert all(ids.valid(m) and m[14] == "7" for m in made)
 
 
+def test_ids_grow_past_a_torn_entry_and_a_raised_label(box: Box) -> None:
+    first = box.add("first")
+    second = box.add("second")
+    box.log().write_bytes(box.log().read_bytes() + b"\n## 2026-11-15T09:00:00Z {torn")
+    third = box.add("third", now=stamp(hours=-1))
+    with box.store.writing() as w:
+        episodes.raise_label(w, episodes.read(box.store, MONTH).entries[0], labels.RESTRICTED)
+    fourth = box.add("fourth", now=stamp(hours=-2))
+    assert first < second < third < fourth
+
+
 def test_newest_is_by_time_and_reads_only_the_months_it_needs(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     for month in range(1, 10):
         box.add(
@@ -195,6 +206,7 @@ def test_a_log_cut_at_any_byte_of_its_last_entry_loses_no_other_and_joins_none(b
         assert [e.text for e in found.entries] == [*before, "fourth"], cut
         assert all(e.state == "ok" for e in found.entries)
         assert found.entries[-1].id == new
+        assert (b"\n<!-- torn 2026-11-15T09:00:00Z -->\n" in box.log().read_bytes()) == (len(whole) < cut < len(full))
         assert ("torn" in [code for _, code in found.problems]) == (len(before) == 2 and cut >= header_ends), cut
     assert complete == 2  # with and without the final line feed
 

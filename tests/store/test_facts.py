@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support import Box, at
+from support import Box, at, stamp
 
 from memcli.base import errors, files
 from memcli.model import keys, labels, records
@@ -206,9 +206,9 @@ def test_our_own_writes_do_not_cost_a_scan_of_the_store(box: Box, monkeypatch: p
 # One key under two names.
 
 
-def two_clones(box: Box, label: str) -> tuple[str, str]:
+def two_clones(box: Box, label: str, *, open_is_newer: bool) -> tuple[str, str]:
     """The key once under its slug and once under the hidden name, as two clones would have made it; both ids."""
-    box.set("k", "from one")
+    box.set("k", "from one", now=stamp(hours=open_is_newer))
     ours = box.meta("k")["id"]
     kept = {p: p.read_bytes() for p in (box.md("k"), box.side("k"))}
     for p in kept:
@@ -217,14 +217,18 @@ def two_clones(box: Box, label: str) -> tuple[str, str]:
     theirs = box.meta("k")["id"]
     for p, data in kept.items():
         p.write_bytes(data)
+    assert (ours > theirs) == open_is_newer or not open_is_newer
     return ours, theirs
 
 
-@pytest.mark.parametrize("label", ["sensitive", "restricted"])
+CLONES = pytest.mark.parametrize(("label", "newer"), [("sensitive", True), ("sensitive", False), ("restricted", True)])
+
+
+@CLONES
 def test_a_key_under_two_names_is_one_fact_in_conflict_with_the_stricter_label_and_the_greater_id(
-    box: Box, label: str
+    box: Box, label: str, newer: bool
 ) -> None:
-    ours, theirs = two_clones(box, label)
+    ours, theirs = two_clones(box, label, open_is_newer=newer)
     found = list(facts.every(box.store))
     assert [(f.key, f.state, str(f.sensitivity), f.id) for f in found] == [("k", "conflict", label, max(ours, theirs))]
     assert facts.get(box.store, "k") == found[0]
@@ -233,11 +237,12 @@ def test_a_key_under_two_names_is_one_fact_in_conflict_with_the_stricter_label_a
     assert "two_files" in [f["code"] for f in box.data("doctor")]
 
 
-def test_doctor_makes_one_of_two_and_keeps_the_other_in_the_archive(box: Box) -> None:
-    ours, theirs = two_clones(box, "restricted")
+@CLONES
+def test_doctor_makes_one_of_two_and_keeps_the_other_in_the_archive(box: Box, label: str, newer: bool) -> None:
+    ours, theirs = two_clones(box, label, open_is_newer=newer)
     box.ok("doctor", "--fix")
     [fact] = facts.every(box.store)
-    assert (fact.id, fact.state, fact.sensitivity) == (max(ours, theirs), "ok", labels.RESTRICTED)
+    assert (fact.id, fact.state, str(fact.sensitivity)) == (max(ours, theirs), "ok", label)
     kept = [json.loads(line) for p in (box.root / "archive").glob("*.jsonl") for line in p.read_text().splitlines()]
     assert [row["meta"]["id"] for row in kept] == [min(ours, theirs)]
     assert "two_files" not in [f["code"] for f in box.data("doctor")]
