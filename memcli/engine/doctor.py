@@ -273,8 +273,10 @@ def _archives(store: "Store", layer: str) -> "Iterator[Finding]":
 
 def _archive(d: files.Folder, name: str, parts: tuple[str, ...]) -> "Iterator[Finding]":
     for number, text in enumerate((d.read(name, limit=None) or b"").split(b"\n"), 1):
-        if text.strip() and archive.row_of(text) is None:
-            yield Finding(code="torn_line", path="/".join((*parts, name)), line=number)
+        if text.strip() and archive.row_of(text) is None and not text.startswith(b"======="):
+            marked = text.startswith((b"<<<<<<< ", b">>>>>>> ", b"|||||||"))
+            code = "conflict_markers" if marked else "torn_line"
+            yield Finding(code=code, path="/".join((*parts, name)), line=number)
 
 
 def _mend_sidecars(store: "Store", layer: str, now: datetime) -> "Iterator[Finding]":

@@ -213,7 +213,12 @@ def second(controls: Server, scratch: pathlib.Path, recovery: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("recovery", "symptom"), [("clumsy", "neither old nor new"), ("restless", "recovering twice changes something")]
+    ("recovery", "symptom"),
+    [
+        ("clumsy", "after recovery reads as neither"),
+        ("clumsy", "was new, after the second kill"),
+        ("restless", "recovering twice changes something"),
+    ],
 )
 def test_recoveries_that_a_second_kill_breaks_are_caught(
     controls: Server, scratch: pathlib.Path, recovery: str, symptom: str

@@ -25,8 +25,8 @@ def house(box: Box) -> Box:
     """A store with five tenants, each with a secret of its own."""
     for name in TENANTS:
         box.ok("--tenant", name, "init", str(box.root))
-        box.ok("--tenant", name, "fact", "set", "k", f"{CANARY} of {name}")
-        box.ok("--tenant", name, "episode", "add", f"{CANARY} of {name}")
+        box.ok("--tenant", name, "fact", "set", "k", f"{CANARY} of {name}.")
+        box.ok("--tenant", name, "episode", "add", f"{CANARY} of {name}.")
     return box
 
 
@@ -69,7 +69,7 @@ def test_each_sees_its_own_and_nothing_else(house: Box) -> None:
     for tenant in TENANTS:
         for words in COMMANDS[:8]:
             ran = asked(house, tenant, *words)
-            found = {name for name in TENANTS if f"{CANARY} of {name}" in ran.out.replace(f"{CANARY} of {name}s", "")}
+            found = {name for name in TENANTS if f"{CANARY} of {name}." in ran.out}
             assert found <= {tenant}, (tenant, words, ran)
         assert f"{CANARY} of {tenant}" in asked(house, tenant, "context").out
 
