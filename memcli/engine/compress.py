@@ -101,16 +101,21 @@ def least_trusted(old: "Iterable[Item]") -> Source:
 
 
 def extract(old: "Sequence[Item]", later: "Sequence[Item]" = (), *, most_chars: int) -> str:
-    """The summary of messages by their cue words; deterministic. Never empty."""
-    lines = _distinct(_lines(old, later))
-    chosen: list[Line] = []
+    """The summary of messages by their cue words; deterministic. Never empty.
+
+    What is worth most comes first, then the latest; a sentence that repeats one that is in already is left out.
+    """
+    chosen: list[tuple[Line, set[str]]] = []
     room = most_chars - sum(len(t) + 2 for t in PARTS.values())
-    for line in sorted(lines, key=lambda x: (-x.worth, -x.place)):
-        if len(line.text) + 3 <= room:
+    for line in sorted(_lines(old, later), key=lambda x: (-x.worth, -x.place)):
+        if len(line.text) + 3 > room:
+            continue
+        mine = set(words.terms(line.text))
+        if not any(_alike(mine, other) for _, other in chosen):
             room -= len(line.text) + 3
-            chosen.append(line)
-    chosen.sort(key=lambda x: x.place)
-    return _shown({part: [x.text for x in chosen if x.part == part] for part in PARTS}, len(old))
+            chosen.append((line, mine))
+    kept = sorted((line for line, _ in chosen), key=lambda x: x.place)
+    return _shown({part: [x.text for x in kept if x.part == part] for part in PARTS}, len(old))
 
 
 def ask(store: "Store", old: "Sequence[Item]", *, most_chars: int) -> llm.Answer:
@@ -138,21 +143,22 @@ def _shown(parts: "dict[str, list[str]]", count: int) -> str:
 
 
 class _Mended:
-    """What the messages say of errors that were resolved, by place in time."""
+    """What the messages say of errors that were resolved: for each word of it when it was said last."""
 
     def __init__(self, everything: "Sequence[Item]") -> None:
-        self._said = [
-            (place, set(words.terms(sentence)))
-            for place, item in enumerate(everything)
-            if item.role != SUMMARY and _RESOLVED.search(item.text)
-            for sentence in statements.sentences(item.text)
-            if _RESOLVED.search(sentence)
-        ]
+        self._last: dict[str, int] = {}
+        self._shortly = -1  # the last time that it was said without a word about what
+        for place, item in enumerate(everything):
+            if item.role != SUMMARY and _RESOLVED.search(item.text):
+                for sentence in filter(_RESOLVED.search, statements.sentences(item.text)):
+                    said = set(words.terms(sentence))
+                    self._last.update(dict.fromkeys(said, place))
+                    self._shortly = place if len(said) <= _FEW_WORDS else self._shortly
 
     def resolved(self, trouble: str, place: int) -> bool:
         """True when something said since then resolves it: they share a telling word, or it says no more than that."""
         about = set(words.terms(trouble)) - _COMMON
-        return any(since >= place and (about & said or len(said) <= _FEW_WORDS) for since, said in self._said)
+        return self._shortly >= place or any(self._last.get(word, -1) >= place for word in about)
 
 
 def _lines(old: "Sequence[Item]", later: "Sequence[Item]") -> list[Line]:
@@ -210,16 +216,6 @@ def _merged(summary: Item, place: int) -> list[Line]:
         elif line.strip():
             found.append(Line(text=_cut(line.removeprefix("- ")), part=part, worth=_WORTH[part], place=place))
     return found
-
-
-def _distinct(lines: list[Line]) -> list[Line]:
-    """Without repetition: of alike sentences the one that is worth most, then the latest."""
-    kept: list[tuple[Line, set[str]]] = []
-    for line in sorted(lines, key=lambda x: (-x.worth, -x.place)):
-        mine = set(words.terms(line.text))
-        if not any(_alike(mine, other) for _, other in kept):
-            kept.append((line, mine))
-    return [line for line, _ in kept]
 
 
 def _alike(a: set[str], b: set[str]) -> bool:

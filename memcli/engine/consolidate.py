@@ -60,8 +60,8 @@ class Plan(Value):
 class Report(Value):
     """What consolidating one session did, or would do.
 
-    again: proposals with one more witness; known: statements that are facts already; left: statements over the limit of a
-    pass, for the next one; repeated: episodes that stand already; skipped: lines of the transcript that were unreadable.
+    again: proposals with one more witness; known: statements that are facts already; left: statements that were not looked
+    at because the pass was full; repeated: episodes that stand already; skipped: lines of the transcript that were unreadable.
     """
 
     session: str
@@ -210,11 +210,11 @@ def _with_claims(store: "Store", found: Plan, items: "Sequence[Item]", more: "Se
     for made_of, stated in sets:
         over = 0
         for claim in stated:
+            if len(claims) >= most:
+                over += 1
+                continue
             what = propose.plan(store, claim, found.now)
             if what is None or (same := proposals.same(what.fact.key, what.fact.text)) in proposed:
-                continue
-            if what.writes and len(claims) >= most:
-                over += 1
                 continue
             proposed[same] = what
             claims += [claim] if what.writes else []

@@ -156,7 +156,7 @@ def _fact(row: object) -> Said | None:
             Said(
                 key=keys.normal(_text(row, "key", 80).strip()),
                 text=text,
-                sensitivity=max(labels.INTERNAL, labels.RESTRICTED if label is None else label),
+                sensitivity=labels.RESTRICTED if label is None else label,
                 ttl_minutes=ttl if type(ttl) is int and 0 < ttl <= clock.MAX_TTL_MINUTES else 0,
                 tags=tuple(t for t in _texts(row, "tags") if t.isprintable())[:10],
                 domain=_text(row, "domain", 60),

@@ -561,6 +561,18 @@ def test_a_stopped_run_is_simply_run_again(box: Box, monkeypatch: pytest.MonkeyP
     assert m.consolidate("s1", now=at(hours=9)).quiet
 
 
+def test_a_model_that_says_it_otherwise_the_second_time_makes_no_second_episode(
+    box: Box, model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes(box, "something")
+    for n, summary in enumerate(("said so", "said otherwise")):
+        model({"summary": summary})
+        with monkeypatch.context() as patch:
+            patch.setattr(consolidate, "_mark", lambda *_: 0)  # stopped before it was noted
+            box.memory.consolidate("s1", now=at(hours=5 * n))
+    assert [e["text"] for e in episodes(box)] == ["said so"]
+
+
 def test_two_at_once_make_one_episode(box: Box) -> None:
     notes(box, "The port is 8080", "a note")
     plans = [consolidate.plan(box.store, "s1", now=at()) for _ in range(2)]

@@ -88,6 +88,10 @@ def test_plain_text() -> None:
     assert said('["a", "b"]') == [("", '["a", "b"]')]
 
 
+def test_lines_end_with_lf_alone() -> None:
+    assert said(rows({"role": "user", "content": "a\u2028b\x85c"})) == [("user", "a\u2028b\x85c")]
+
+
 def test_our_own_output_is_cut_out() -> None:
     block = "<memory-12ab34cd>\n- deploy target: x\n</memory-12ab34cd>\nmemory 12ab34cd: shown 1 of 1, withheld 0"
     assert said(rows({"role": "user", "content": f"before\n{block}\nafter"})) == [("user", "before\n\nafter")]

@@ -21,7 +21,9 @@ def clean(ran: Ran) -> Ran:
     assert "Traceback" not in ran.err + ran.out, ran
     assert "bug:" not in ran.err, ran
     if ran.code not in (0, 4):  # `check` says on stdout what is wrong
-        assert len([line for line in ran.err.splitlines() if line.startswith(("memcli: ", '{"format": 1, "error"'))]) == 1, ran
+        assert (
+            len([line for line in ran.err.splitlines() if line.startswith(("memcli: ", '{"format": 1, "error"'))]) == 1
+        ), ran
     return ran
 
 
@@ -76,7 +78,7 @@ def still_good(box: Box) -> None:
     assert box.ok("fact", "get", "good key").out == "good value\n"
     assert "good key\tgood value" in box.ok("fact", "list").out
     assert "good task" in box.ok("episode", "list").out
-    block = box.ok("context", "--budget", "100000").out
+    block = box.ok("context", "good value of a good task", "--budget", "100000").out
     assert "good value" in block
     assert "good task" in block
 

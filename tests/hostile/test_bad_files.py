@@ -82,9 +82,11 @@ YAML: dict[str, Plant] = {
     "anchor": header(key="&a bad", sensitivity="public"),
     "alias": header(key="&a bad", sensitivity="public", other="*a"),
     "alias bomb": md(
-        ("---\nsensitivity: public\na: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
-            f"{chr(98 + i)}: &{chr(98 + i)} [{','.join([f'*{chr(97 + i)}'] * 9)}]\n" for i in range(8)
-        ) + "---\nx").encode()
+        (
+            "---\nsensitivity: public\na: &a [x,x,x,x,x,x,x,x,x]\n"
+            + "".join(f"{chr(98 + i)}: &{chr(98 + i)} [{','.join([f'*{chr(97 + i)}'] * 9)}]\n" for i in range(8))
+            + "---\nx"
+        ).encode()
     ),
     "merge key": md(b"---\nbase: {sensitivity: public}\n<<: {key: bad}\n---\nx"),
     "duplicate key": md(b"---\nkey: bad\nsensitivity: restricted\nsensitivity: public\n---\nx"),
@@ -207,8 +209,14 @@ NUMBERS: dict[str, Plant] = {
     "year 9999": meta(updated_at="9999-12-31T23:59:59Z", ttl_minutes=10**15),
     "confirmed in 9999": meta(confirmed_at="9999-12-31T23:59:59Z"),
     "valid for no time": meta(valid_from="9999-12-31T23:59:59Z", valid_to="0001-01-01T00:00:00Z"),
-    "file time before 1970": lambda root: (md(HEAD + b"x")(root), os.utime(root / "facts/bad.md", (-(10**9), -(10**9)))),
-    "file time in the far future": lambda root: (md(HEAD + b"x")(root), os.utime(root / "facts/bad.md", (2**40, 2**40))),
+    "file time before 1970": lambda root: (
+        md(HEAD + b"x")(root),
+        os.utime(root / "facts/bad.md", (-(10**9), -(10**9))),
+    ),
+    "file time in the far future": lambda root: (
+        md(HEAD + b"x")(root),
+        os.utime(root / "facts/bad.md", (2**40, 2**40)),
+    ),
 }
 
 ODD_NAMES = (
@@ -217,7 +225,9 @@ ODD_NAMES = (
     "nai\u0308ve", "x--0123456789abcdef", "foo--0123456789ab", "--0123456789ab", "k" * 240, "a.meta.json", "a.md", "README",
     "id", "memcli.toml",
 )  # fmt: skip
-NAMES: dict[str, Plant] = {f"{name!r:.24}": md(HEAD.replace(b"key: bad\n", b"") + b"x", name) for name in ODD_NAMES if name}
+NAMES: dict[str, Plant] = {
+    f"{name!r:.24}": md(HEAD.replace(b"key: bad\n", b"") + b"x", name) for name in ODD_NAMES if name
+}
 NAMES |= {
     "no name": lambda root: (root / "facts" / ".md").write_bytes(b"x"),
     "only a sidecar's suffix": lambda root: (root / "facts" / ".meta.json").write_bytes(b"{}"),
@@ -251,7 +261,9 @@ SIZES: dict[str, Plant] = {
     "100 MiB sidecar": lambda root: (pair(root), sparse("facts", "bad.meta.json")(root)),
     "100 MiB archive": sparse("archive", "bad.jsonl"),
     "100 MiB source": sparse("sources", "bad.meta.json"),
-    "5,000 confirmations": meta(confirmations=[{"source": f"s{i}", "run": f"r{i}", "at": "2026-01-01T00:00:00Z"} for i in range(5000)]),
+    "5,000 confirmations": meta(
+        confirmations=[{"source": f"s{i}", "run": f"r{i}", "at": "2026-01-01T00:00:00Z"} for i in range(5000)]
+    ),
     "150 files": lambda root: [md(HEAD.replace(b"key: bad\n", b"") + b"x", f"f{i}")(root) for i in range(150)],
     "2 MiB .gitignore": sparse(".gitignore", size=2 << 20),
 }
@@ -382,9 +394,7 @@ LOGS: dict[str, Plant] = {
     "markers in a row": log(f"<!-- end {ID} internal -->\n" * 5000),
     "the same id 1,000 times": log(entry() * 1000),
     "10,000 broken headers": log('\n## 2026-10-12T09:30:00Z {"id":"x"}\n' * 10_000),
-    "5,000 torn entries": log(
-        "".join(entry(end="", made=f"0199e4a0-5b00-7c3e-9a51-{i:012x}") for i in range(5_000))
-    ),
+    "5,000 torn entries": log("".join(entry(end="", made=f"0199e4a0-5b00-7c3e-9a51-{i:012x}") for i in range(5_000))),
     "conflict markers": log("<<<<<<< HEAD\n" + entry() + "=======\n" + entry(made=ID[:-1] + "e") + ">>>>>>> b\n"),
     "nested headers": log(entry(body=entry().strip() + entry(made=ID[:-1] + "e"))),
 }
@@ -397,11 +407,22 @@ FAMILIES["nasty"] = {
     path.name: (lambda data, name: lambda root: (root / "facts" / name).write_bytes(data))(path.read_bytes(), path.name)
     for path in sorted((SHARED / "fixtures" / "files" / "nasty").glob("*"))
 }
-CASES = [pytest.param(plant, id=f"{family}: {name}") for family, cases in FAMILIES.items() for name, plant in cases.items()]
+CASES = [
+    pytest.param(plant, id=f"{family}: {name}") for family, cases in FAMILIES.items() for name, plant in cases.items()
+]
 
 
 def test_there_are_two_hundred() -> None:
-    least = {"encoding": 20, "YAML": 35, "JSON": 35, "numbers": 25, "names": 30, "sizes": 14, "file types": 15, "logs": 25}
+    least = {
+        "encoding": 20,
+        "YAML": 35,
+        "JSON": 35,
+        "numbers": 25,
+        "names": 30,
+        "sizes": 14,
+        "file types": 15,
+        "logs": 25,
+    }
     assert {f: n for f, n in least.items() if len(FAMILIES[f]) < n} == {}
     assert len(CASES) >= 200
 
@@ -415,7 +436,9 @@ def test_a_bad_file_is_survived_and_hides_nothing(plant: Plant, box: Box) -> Non
     walked = walk(box)
     still_good(box)
     assert {p: p.read_bytes() for p in outside} == outside
-    assert all(ran.code in (0, 4) for words, ran in walked.items() if words in ("status", "stats --json", "check")), walked
+    assert all(ran.code in (0, 4) for words, ran in walked.items() if words in ("status", "stats --json", "check")), (
+        walked
+    )
 
 
 def peak_mib(argv: list[str | bytes]) -> tuple[int, int]:
@@ -432,7 +455,9 @@ def peak_mib(argv: list[str | bytes]) -> tuple[int, int]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KiB on Linux only")
-@pytest.mark.parametrize("name", ["1 MiB of signs", "100 MiB text", "100 MiB sidecar", "100 MiB archive", "100 MiB source"])
+@pytest.mark.parametrize(
+    "name", ["1 MiB of signs", "100 MiB text", "100 MiB sidecar", "100 MiB archive", "100 MiB source"]
+)
 def test_a_large_file_swells_no_command(name: str, box: Box) -> None:
     good(box)
     SIZES[name](box.root)
@@ -460,7 +485,13 @@ def test_a_store_whose_own_parts_are_odd_is_refused_in_one_line(name: str, kind:
     else:
         path.write_text("x")
     before = {p: p.read_bytes() for p in away.rglob("*") if p.is_file()} if away.is_dir() else {away: away.read_bytes()}
-    for words in (("fact", "set", "k", "v"), ("episode", "add", "x"), ("sweep", "--yes"), ("doctor", "--fix"), ("context",)):
+    for words in (
+        ("fact", "set", "k", "v"),
+        ("episode", "add", "x"),
+        ("sweep", "--yes"),
+        ("doctor", "--fix"),
+        ("context",),
+    ):
         assert clean(box.run(*words)).code in (0, 3, 4, 7)
     assert {p: p.read_bytes() for p in before} == before
 

@@ -195,7 +195,10 @@ def test_a_stricter_label_is_taken_over_whatever_the_way(box: Box, tmp_path: Pat
     for options in ((), ("--trusted",), ("--supersede",)):
         write(tmp_path / "a.jsonl", fact(), episode(id=made), procedure())
         box.ok("import", "jsonl", str(tmp_path / "a.jsonl"), *options)
-        write(tmp_path / "b.jsonl", *(x(**{"sensitivity": "restricted"} | more) for x, more in ((fact, {}), (episode, {"id": made}))))
+        write(
+            tmp_path / "b.jsonl",
+            *(x(**{"sensitivity": "restricted"} | more) for x, more in ((fact, {}), (episode, {"id": made}))),
+        )
         box.ok("import", "jsonl", str(tmp_path / "b.jsonl"), *options)
         write(tmp_path / "c.jsonl", fact(), fact(text="other"), episode(id=made))
         box.ok("import", "jsonl", str(tmp_path / "c.jsonl"), *options)
@@ -205,7 +208,9 @@ def test_a_stricter_label_is_taken_over_whatever_the_way(box: Box, tmp_path: Pat
 
 def test_a_backup_survives_stdout_with_every_odd_character(box: Box, tmp_path: Path) -> None:
     """Hidden characters are escaped for the terminal in a way that JSON reads back."""
-    odd = "".join(map(chr, [*range(1, 0x20), *range(0x7F, 0xA1), 0xAD, 0x200B, 0x202E, 0x2028, 0xFEFF, 0xE0041, 0x1F600]))
+    odd = "".join(
+        map(chr, [*range(1, 0x20), *range(0x7F, 0xA1), 0xAD, 0x200B, 0x202E, 0x2028, 0xFEFF, 0xE0041, 0x1F600])
+    )
     odd = odd.replace("\r", "")
     box.ok("fact", "set", "odd", "-", stdin=odd.encode())
     (tmp_path / "backup.jsonl").write_text(box.ok("export", "jsonl", "-").out, "utf-8")

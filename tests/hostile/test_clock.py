@@ -87,7 +87,9 @@ def test_a_sweep_under_a_wrong_clock_stops(clock: str, box: Box) -> None:
         assert box.get(f"k{i}") == "v"
 
 
-@pytest.mark.parametrize(("ttl", "later", "there"), [("60", 59 * 60 + 59, True), ("60", 60 * 60, False), ("60", 60 * 60 + 1, False)])
+@pytest.mark.parametrize(
+    ("ttl", "later", "there"), [("60", 59 * 60 + 59, True), ("60", 60 * 60, False), ("60", 60 * 60 + 1, False)]
+)
 def test_a_ttl_ends_to_the_second(ttl: str, later: int, there: bool, box: Box) -> None:
     box.set("k", "v", "--ttl", ttl)
     assert (box.run("fact", "get", "k", now=stamp(seconds=later)).code == 0) is there

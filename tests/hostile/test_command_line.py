@@ -95,7 +95,12 @@ def test_wrong_words_are_exit_2_one_line_and_nothing_written(
 
 
 def test_a_bad_word_in_the_environment_is_named(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value, code in (("MEMCLI_NOW", "soon", 2), ("MEMCLI_SOURCE", "root:me", 2), ("MEMCLI_TENANT", "..", 2), ("MEMCLI_STORE", "/none", 3)):
+    for name, value, code in (
+        ("MEMCLI_NOW", "soon", 2),
+        ("MEMCLI_SOURCE", "root:me", 2),
+        ("MEMCLI_TENANT", "..", 2),
+        ("MEMCLI_STORE", "/none", 3),
+    ):
         with monkeypatch.context() as patch:
             patch.chdir(box.root)
             patch.setenv(name, value)
@@ -106,7 +111,9 @@ def test_a_bad_word_in_the_environment_is_named(box: Box, monkeypatch: pytest.Mo
 # Streams.
 
 
-def spawned(box: Box, script: str, *words: str, env: dict[str, str | None] | None = None, cwd: Path | None = None) -> Ran:
+def spawned(
+    box: Box, script: str, *words: str, env: dict[str, str | None] | None = None, cwd: Path | None = None
+) -> Ran:
     """The command line in a process that /bin/sh starts in its own way: `"$@"` stands for it."""
     merged = {k: v for k, v in (support.environment() | (env or {})).items() if v is not None}
     done = subprocess.run(
@@ -146,12 +153,20 @@ def test_endless_stdin_is_refused_before_it_fills_the_memory(words: tuple[str, .
 
 
 def test_words_that_are_not_utf8_are_refused(box: Box) -> None:
-    for words in ((b"fact", b"set", b"k", b"caf\xe9"), (b"fact", b"get", b"\xff"), (b"fact", b"set", b"k", b"v", b"--tag", b"\xff")):
+    for words in (
+        (b"fact", b"set", b"k", b"caf\xe9"),
+        (b"fact", b"get", b"\xff"),
+        (b"fact", b"set", b"k", b"v", b"--tag", b"\xff"),
+    ):
         refused(support.spawn([*box.words(), *words]), 2, says="UTF-8")
     assert box.run("fact", "get", "k").code == 3
 
 
-@pytest.mark.parametrize("words", [("fact", "list"), ("context",), ("export", "jsonl", "-"), ("--version",), ("--help",), ("doctor",), ("check",)], ids=" ".join)
+@pytest.mark.parametrize(
+    "words",
+    [("fact", "list"), ("context",), ("export", "jsonl", "-"), ("--version",), ("--help",), ("doctor",), ("check",)],
+    ids=" ".join,
+)
 def test_a_closed_full_or_broken_stdout(words: tuple[str, ...], box: Box) -> None:
     box.set("k", "v" * 100_000)
     says_nothing = words in (("check",), ("doctor",))
@@ -272,7 +287,17 @@ def test_a_read_only_store_is_read_and_not_written() -> None:
         box.set("k", "old value", "--ttl", "1h")
         (box.root / "facts" / "by hand.md").write_text("---\nkey: hand\nsensitivity: public\n---\nv\n")
         subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
-        for words in (("fact", "get", "k"), ("fact", "get", "hand"), ("fact", "list"), ("context",), ("doctor",), ("check",), ("status",), ("export", "jsonl", "-"), ("sweep", "--dry-run")):
+        for words in (
+            ("fact", "get", "k"),
+            ("fact", "get", "hand"),
+            ("fact", "list"),
+            ("context",),
+            ("doctor",),
+            ("check",),
+            ("status",),
+            ("export", "jsonl", "-"),
+            ("sweep", "--dry-run"),
+        ):
             assert clean(box.run(*words)).code in (0, 4), words
         for words in (*WRITES, ("doctor", "--fix"), ("init", str(box.root)), ("fact", "edit", "k")):
             later = "2026-12-15T00:00:00Z" if words[0] == "sweep" else box.now
@@ -284,7 +309,7 @@ def test_a_read_only_store_is_read_and_not_written() -> None:
 def limited(box: Box, words: tuple[str, ...], set_limit: Callable[[], Any]) -> Ran:
     """A process under a limit of its own."""
     done = subprocess.run(
-        support.command(box.words(*words)), stdin=subprocess.DEVNULL, capture_output=True, check=False, preexec_fn=set_limit,  # noqa: PLW1509
+        support.command(box.words(*words)), stdin=subprocess.DEVNULL, capture_output=True, check=False, preexec_fn=set_limit,
         env=support.environment({"PYTHONDONTWRITEBYTECODE": "1"}), timeout=60,
     )  # fmt: skip
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
@@ -305,7 +330,9 @@ def test_a_limit_on_file_size_takes_nothing_away(words: tuple[str, ...], box: Bo
         assert [p.name for p in box.root.rglob("*.tmp")] == []
 
 
-@pytest.mark.parametrize("words", [*WRITES[:2], WRITES[6], ("context",), ("fact", "list"), ("doctor",)], ids=lambda w: " ".join(w)[:30])
+@pytest.mark.parametrize(
+    "words", [*WRITES[:2], WRITES[6], ("context",), ("fact", "list"), ("doctor",)], ids=lambda w: " ".join(w)[:30]
+)
 @pytest.mark.parametrize("many", [4, 5, 6, 7, 8])
 def test_too_few_open_files(words: tuple[str, ...], many: int, box: Box) -> None:
     box.set("k", "old value")
@@ -364,7 +391,16 @@ def test_a_part_without_rights_is_one_clear_line(part: str, mode: int, box: Box)
     path = box.root / part
     path.chmod(mode)
     try:
-        for words in (("fact", "list"), ("context",), ("status",), ("check",), ("doctor",), *WRITES[:2], ("episode", "add", "x"), ("fact", "edit", "k")):
+        for words in (
+            ("fact", "list"),
+            ("context",),
+            ("status",),
+            ("check",),
+            ("doctor",),
+            *WRITES[:2],
+            ("episode", "add", "x"),
+            ("fact", "edit", "k"),
+        ):
             ran = clean(without_rights(box, *words))
             assert ran.code in (0, 3, 4, 7), (words, ran)
             if mode == 0 and part in ("memcli.toml", "facts") and words[:2] != ("episode", "add"):
@@ -385,11 +421,11 @@ EDITORS: dict[str, tuple[str, int]] = {
     "a quote without end": ('"', 2),
     "takes the file away": ("rm -f", 7),
     "empties the file": ("truncate -s 0", 0),
-    "not UTF-8": ("sh -c 'printf \"\\377\" > \"$0\"'", 2),
+    "not UTF-8": ('sh -c \'printf "\\377" > "$0"\'', 2),
     "too large": ("truncate -s 2000000", 4),
-    "puts a link there": ("sh -c 'rm \"$0\"; ln -s /etc/passwd \"$0\"'", 4),
-    "puts a folder there": ("sh -c 'rm \"$0\"; mkdir \"$0\"'", 4),
-    "puts a FIFO there": ("sh -c 'rm \"$0\"; mkfifo \"$0\"'", 4),
+    "puts a link there": ('sh -c \'rm "$0"; ln -s /etc/passwd "$0"\'', 4),
+    "puts a folder there": ('sh -c \'rm "$0"; mkdir "$0"\'', 4),
+    "puts a FIFO there": ('sh -c \'rm "$0"; mkfifo "$0"\'', 4),
     "dies": ("sh -c 'kill -9 $$'", 7),
 }
 
@@ -409,7 +445,9 @@ def test_a_blank_editor_is_none(box: Box, tmp_path: Path) -> None:
     (tmp_path / "vi").chmod(0o755)
     box.set("k", "v")
     for value in ("", "  "):
-        ran = support.spawn(box.words("fact", "edit", "k"), env={"EDITOR": value, "PATH": f"{tmp_path}:{os.environ['PATH']}"})
+        ran = support.spawn(
+            box.words("fact", "edit", "k"), env={"EDITOR": value, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+        )
         assert (ran.code, ran.out) == (0, "unchanged\n")
 
 

@@ -50,7 +50,10 @@ SIDES: dict[str, bytes] = {
 }  # fmt: skip
 BOTH = [
     *(pytest.param(md, None, id=f"body: {name}, no sidecar") for name, md in MD.items()),
-    *(pytest.param(md, json.dumps(fields(sensitivity="public")).encode(), id=f"body: {name}, sidecar public") for name, md in MD.items()),
+    *(
+        pytest.param(md, json.dumps(fields(sensitivity="public")).encode(), id=f"body: {name}, sidecar public")
+        for name, md in MD.items()
+    ),
     *(pytest.param(GOOD, side, id=f"sidecar: {name}, body public") for name, side in SIDES.items()),
     *(pytest.param(MD["no label"], side, id=f"sidecar: {name}, body without") for name, side in SIDES.items()),
 ]
@@ -69,7 +72,12 @@ def test_it_is_withheld_and_counted(md: bytes, side: bytes | None, box: Box) -> 
     assert CANARY not in block.out
     assert ", withheld 1, " in block.out.splitlines()[-1]
     assert (box.ok("fact", "list").out, box.ok("fact", "list").err) == ("", "1 withheld\n")
-    for words in (("fact", "get", "bad"), ("fact", "history", "bad"), ("search", CANARY), ("export", "jsonl", "-", "--clearance", "internal")):
+    for words in (
+        ("fact", "get", "bad"),
+        ("fact", "history", "bad"),
+        ("search", CANARY),
+        ("export", "jsonl", "-", "--clearance", "internal"),
+    ):
         ran = clean(box.run(*words, "--json"))
         assert CANARY not in (ran.out + ran.err)
     assert box.run("fact", "get", "bad").code == 6
@@ -135,7 +143,9 @@ def words(*argv: str, stdin: bytes = b"", now: str | None = None) -> Callable[[B
 
 
 def imported(**more: object) -> bytes:
-    return json.dumps({"kind": "fact", "key": "k", "text": f"{CANARY} imported", "sensitivity": "public"} | more).encode()
+    return json.dumps(
+        {"kind": "fact", "key": "k", "text": f"{CANARY} imported", "sensitivity": "public"} | more
+    ).encode()
 
 
 def second_file(name: str, label: str = "public") -> Callable[[Box], object]:

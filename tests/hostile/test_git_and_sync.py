@@ -50,7 +50,15 @@ def codes(box: Box) -> set[str]:
 
 def shown(box: Box) -> str:
     """All that a reader of the default clearance gets."""
-    calls = (("context", "--untrusted"), ("fact", "list"), ("episode", "list"), ("fact", "get", "k"), ("fact", "history", "k"), ("search", "value"), ("export", "jsonl", "-", "--clearance", "internal"))
+    calls = (
+        ("context", "--untrusted"),
+        ("fact", "list"),
+        ("episode", "list"),
+        ("fact", "get", "k"),
+        ("fact", "history", "k"),
+        ("search", "value"),
+        ("export", "jsonl", "-", "--clearance", "internal"),
+    )
     return "".join(r.out + r.err for words in calls for r in (clean(box.run(*words)),))
 
 
@@ -58,7 +66,9 @@ def test_two_values_of_one_fact(repo: Repo) -> None:
     box = repo.box
     box.set("k", "base value")
     repo.commit("base")
-    repo.branch(lambda: box.set("k", "our value", now=stamp(hours=1)), lambda: box.set("k", "their value", now=stamp(hours=2)))
+    repo.branch(
+        lambda: box.set("k", "our value", now=stamp(hours=1)), lambda: box.set("k", "their value", now=stamp(hours=2))
+    )
     assert "<<<<<<<" in box.md("k").read_text()
     still_good(box)
     assert "our value" not in shown(box)
@@ -94,7 +104,9 @@ def test_body_and_sidecar_of_different_sides(md: str, side: str, repo: Repo) -> 
 
 def test_a_new_key_on_both_sides(repo: Repo) -> None:
     box = repo.box
-    repo.branch(lambda: box.set("k", "our value"), lambda: box.set("k", f"{CANARY} value", "--sensitivity", "restricted"))
+    repo.branch(
+        lambda: box.set("k", "our value"), lambda: box.set("k", f"{CANARY} value", "--sensitivity", "restricted")
+    )
     still_good(box)
     assert CANARY not in shown(box)  # two files, one of a hidden name
     assert "two_files" in codes(box)
@@ -130,7 +142,11 @@ def test_entries_added_on_both_sides(style: str, repo: Repo) -> None:
     box.add("another entry")
     said = box.ok("episode", "list").out
     assert "another entry" in said
-    text = "\n".join(line for line in box.log().read_text().split("\n") if not line.startswith(("<<<<<<< ", "=======", ">>>>>>> ", "|||||||")))
+    text = "\n".join(
+        line
+        for line in box.log().read_text().split("\n")
+        if not line.startswith(("<<<<<<< ", "=======", ">>>>>>> ", "|||||||"))
+    )
     box.log().write_text(text)  # keep both, as anybody would
     said = box.ok("episode", "list").out
     for i in range(3):
@@ -145,7 +161,9 @@ def test_markers_around_a_label(repo: Repo) -> None:
     made = box.add(CANARY, "--sensitivity", "public")
     repo.commit("base")
     log = box.log()
-    repo.branch(lambda: log.write_text(log.read_text() + f"<!-- raise {made} restricted -->\n"), lambda: box.add("their entry"))
+    repo.branch(
+        lambda: log.write_text(log.read_text() + f"<!-- raise {made} restricted -->\n"), lambda: box.add("their entry")
+    )
     still_good(box)
     assert CANARY not in shown(box)
 
@@ -155,8 +173,14 @@ def test_a_union_merge_loses_nothing_that_has_an_id(repo: Repo) -> None:
     (box.root / ".gitattributes").write_text("episodes/** merge=union\n")
     repo.commit("against the rules")
     repo.branch(
-        lambda: [box.add("the same words", "--outcome", "completed", "--task", f"our task {i}", now=stamp(minutes=i)) for i in range(4)],
-        lambda: [box.add("the same words", "--outcome", "completed", "--task", f"their task {i}", now=stamp(minutes=i)) for i in range(4)],
+        lambda: [
+            box.add("the same words", "--outcome", "completed", "--task", f"our task {i}", now=stamp(minutes=i))
+            for i in range(4)
+        ],
+        lambda: [
+            box.add("the same words", "--outcome", "completed", "--task", f"their task {i}", now=stamp(minutes=i))
+            for i in range(4)
+        ],
     )
     said = box.ok("episode", "list").out
     found = sum(f"{who} task {i}" in said for who in ("our", "their") for i in range(4))
@@ -243,7 +267,11 @@ def test_review_diff_says_nothing_withheld(repo: Repo) -> None:
     box.set(f"{CANARY} key", f"{CANARY} value", "--sensitivity", "sensitive")
     repo.commit("after")
     for form in ((), ("--json",)):
-        for words in (("review", "diff", "HEAD~1"), ("review", "diff", "HEAD~1", "HEAD"), ("review", "diff", "HEAD", "HEAD~1")):
+        for words in (
+            ("review", "diff", "HEAD~1"),
+            ("review", "diff", "HEAD~1", "HEAD"),
+            ("review", "diff", "HEAD", "HEAD~1"),
+        ):
             ran = clean(box.run(*words, *form))
             assert CANARY not in ran.out + ran.err, ran
 
@@ -265,7 +293,14 @@ def test_droppings_are_not_records_and_are_listed(name: str, box: Box) -> None:
     label = b"---\nkey: k\nsensitivity: public\n---\n" + CANARY.encode()
     (box.root / "facts" / name).write_bytes(label)
     (box.root / "episodes" / name).write_bytes(label)
-    for words in (("fact", "list"), ("context", "--clearance", "restricted"), ("export", "jsonl", "-"), ("search", CANARY), ("episode", "list"), ("fact", "history", "k")):
+    for words in (
+        ("fact", "list"),
+        ("context", "--clearance", "restricted"),
+        ("export", "jsonl", "-"),
+        ("search", CANARY),
+        ("episode", "list"),
+        ("fact", "history", "k"),
+    ):
         assert CANARY not in clean(box.run(*words)).out, words
     assert box.ok("fact", "get", "k").out == "value\n"
     assert any(row["path"] == f"facts/{name}" for row in box.data("doctor")), name
@@ -276,7 +311,17 @@ def test_droppings_are_not_records_and_are_listed(name: str, box: Box) -> None:
     still_good(box)
 
 
-COPIES = ["copy of k.md", "k copy.md", "k - Copy.md", "k 2.md", "Copy of k.md", "k_LOCAL_123.md", "k_REMOTE_123.md", "k_BASE_123.md", "k-MacBook.md"]
+COPIES = [
+    "copy of k.md",
+    "k copy.md",
+    "k - Copy.md",
+    "k 2.md",
+    "Copy of k.md",
+    "k_LOCAL_123.md",
+    "k_REMOTE_123.md",
+    "k_BASE_123.md",
+    "k-MacBook.md",
+]
 
 
 @pytest.mark.parametrize("name", COPIES)
@@ -318,7 +363,18 @@ def test_a_query_tells_nothing_of_what_is_withheld(box: Box) -> None:
     for i, word in enumerate(words):
         label = "sensitive" if i % 2 else "restricted"
         if i % 3:
-            box.set(f"key {word}", f"value {word}", "--tag", word, "--domain", word, "--sensitivity", label, "--source", f"agent:{word}")
+            box.set(
+                f"key {word}",
+                f"value {word}",
+                "--tag",
+                word,
+                "--domain",
+                word,
+                "--sensitivity",
+                label,
+                "--source",
+                f"agent:{word}",
+            )
         else:
             box.add(f"entry {word}", "--task", word, "--session", word, "--tag", word, "--sensitivity", label)
 
@@ -326,7 +382,11 @@ def test_a_query_tells_nothing_of_what_is_withheld(box: Box) -> None:
         ran = clean(box.run(*call))
         text = ran.out.replace(word, "QUERY").replace(other, "QUERY")
         first = text[: len("<memory-12345678>")]
-        return ran.code, ran.err.replace(word, "QUERY").replace(other, "QUERY"), text.replace(first[8:16], "NONCE") if first.startswith("<memory-") else _without_nonce(text)
+        return (
+            ran.code,
+            ran.err.replace(word, "QUERY").replace(other, "QUERY"),
+            text.replace(first[8:16], "NONCE") if first.startswith("<memory-") else _without_nonce(text),
+        )
 
     for i, word in enumerate(words):
         other = f"zebrafinch{i}"

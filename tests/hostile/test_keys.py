@@ -39,7 +39,10 @@ def test_three_hundred_distinct_keys_get_distinct_names() -> None:
 
 
 def test_every_key_is_served_its_own_value(box: Box) -> None:
-    lines = "".join(f'{{"kind":"fact","key":{box_json(key)},"text":"value {i}","sensitivity":"public"}}\n' for i, key in enumerate(KEYS))
+    lines = "".join(
+        f'{{"kind":"fact","key":{box_json(key)},"text":"value {i}","sensitivity":"public"}}\n'
+        for i, key in enumerate(KEYS)
+    )
     assert box.data("import", "jsonl", "-", "--trusted", stdin=lines.encode())["created"] == len(KEYS)
     for i, key in enumerate(KEYS):
         assert box.fact(key).text == f"value {i}", key

@@ -79,9 +79,45 @@ def plant(box: Box, label: str) -> None:
     secret(f"{label} forgotten", word)
     box.ok("forget", f"{label} forgotten", "--yes")
     # Episodes and procedures.
-    fields = ("--task", word, "--finding", word, "--session", CANARY, "--run", CANARY, "--agent", CANARY, "--tag", CANARY)
-    more = ("--concept", CANARY, "--pattern", word, "--tool", CANARY, "--approach", word, "--evidence", f"image:{CANARY}.png")
-    box.ok("episode", "add", "-", *close, *fields, *more, "--trace", CANARY, "--source", f"agent:{CANARY}", stdin=word.encode())
+    fields = (
+        "--task",
+        word,
+        "--finding",
+        word,
+        "--session",
+        CANARY,
+        "--run",
+        CANARY,
+        "--agent",
+        CANARY,
+        "--tag",
+        CANARY,
+    )
+    more = (
+        "--concept",
+        CANARY,
+        "--pattern",
+        word,
+        "--tool",
+        CANARY,
+        "--approach",
+        word,
+        "--evidence",
+        f"image:{CANARY}.png",
+    )
+    box.ok(
+        "episode",
+        "add",
+        "-",
+        *close,
+        *fields,
+        *more,
+        "--trace",
+        CANARY,
+        "--source",
+        f"agent:{CANARY}",
+        stdin=word.encode(),
+    )
     weak = box.add("a plain entry", "--task", f"an entry about {CANARY} {label}")
     log = box.log()
     log.write_text(log.read_text() + f"<!-- raise {weak} {label} -->\n")
@@ -105,7 +141,15 @@ def plant_by_hand(box: Box) -> None:
     for number, head in enumerate(heads.values()):
         (facts / f"hand{number}.md").write_text(f"{head}{CANARY} by hand\n")
     whole = f"---\nkey: {CANARY} f\nsensitivity: public\n---\n{CANARY}\n"
-    for name in (".#x.md", "x.md~", "#x.md#", "x.sync-conflict-20261115-090000-ABC.md", "x (1).md", "x (conflicted copy 2026-11-15).md", "x.md.orig"):
+    for name in (
+        ".#x.md",
+        "x.md~",
+        "#x.md#",
+        "x.sync-conflict-20261115-090000-ABC.md",
+        "x (1).md",
+        "x (conflicted copy 2026-11-15).md",
+        "x.md.orig",
+    ):
         (facts / name).write_text(whole)
     box.set("torn sidecar", CANARY)
     box.side("torn sidecar").write_text(box.side("torn sidecar").read_text()[:-20])
@@ -206,7 +250,9 @@ def test_caches_and_names_of_files_say_nothing(planted: Box) -> None:
     state = planted.root / ".memcli"
     inside = [p for p in state.rglob("*") if p.is_file() and p.relative_to(state).parts[0] not in ("trash", "work")]
     assert inside
-    assert {p.name: leaks(p.read_bytes().decode("latin-1")) for p in inside if leaks(p.read_bytes().decode("latin-1"))} == {}
+    assert {
+        p.name: leaks(p.read_bytes().decode("latin-1")) for p in inside if leaks(p.read_bytes().decode("latin-1"))
+    } == {}
     # Records that were created sensitive hide their key in the name; by hand or raised later they cannot.
     for path in planted.root.rglob("*"):
         assert not leaks(path.name), path

@@ -88,7 +88,18 @@ def test_a_store_that_is_none_is_an_error_and_nothing_is_made(word: str, placed:
     assert everything(placed) == before
 
 
-LINKED = ("facts", "episodes", "archive", "sources", "procedures", "proposed", "tenants", ".memcli", ".memcli/trash", ".memcli/work")
+LINKED = (
+    "facts",
+    "episodes",
+    "archive",
+    "sources",
+    "procedures",
+    "proposed",
+    "tenants",
+    ".memcli",
+    ".memcli/trash",
+    ".memcli/work",
+)
 
 
 @pytest.mark.parametrize("part", LINKED)
@@ -125,7 +136,12 @@ def test_a_linked_file_is_replaced_or_refused_and_its_target_kept(name: str, pla
     target = placed.root.parent / "victim"
     (placed.root / "facts" / name).unlink(missing_ok=True)
     (placed.root / "facts" / name).symlink_to(target)
-    for words in (("fact", "set", "k", "w"), ("fact", "set", "new", "v"), ("fact", "rename", "k", "new"), ("doctor", "--fix")):
+    for words in (
+        ("fact", "set", "k", "w"),
+        ("fact", "set", "new", "v"),
+        ("fact", "rename", "k", "new"),
+        ("doctor", "--fix"),
+    ):
         clean(placed.run(*words))
     assert target.read_text() == "kept"
 
@@ -188,7 +204,11 @@ def test_root_does_not_break_a_device(words: tuple[str, ...], placed: Box) -> No
 
 
 @pytest.mark.parametrize("path", ["", "/", ".", "..", "none/x", "/none/x", "file/x", "loop", "a" * 300], ids=repr)
-@pytest.mark.parametrize("words", [("export", "jsonl"), ("context", "--receipt"), ("context", "--request"), ("import", "jsonl")], ids=" ".join)
+@pytest.mark.parametrize(
+    "words",
+    [("export", "jsonl"), ("context", "--receipt"), ("context", "--request"), ("import", "jsonl")],
+    ids=" ".join,
+)
 def test_a_path_that_cannot_be_is_one_clear_line(words: tuple[str, ...], path: str, placed: Box) -> None:
     (Path.cwd() / "file").write_text("x")
     (Path.cwd() / "loop").symlink_to("loop")

@@ -56,7 +56,9 @@ def test_an_odd_journal_stops_no_writer_and_leads_nowhere(entry: Any, box: Box) 
     assert not journal.exists()
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"\0" * 5000, b"\xff\n", b"[" * 100_000, b"null\n" * 1000], ids=lambda d: repr(d[:5]))
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"\0" * 5000, b"\xff\n", b"[" * 100_000, b"null\n" * 1000], ids=lambda d: repr(d[:5])
+)
 def test_a_garbled_journal_stops_no_writer(data: bytes, box: Box) -> None:
     (box.root / ".memcli" / "journal").write_bytes(data)
     clean(box.ok("fact", "set", "k", "w"))
@@ -201,7 +203,9 @@ def test_a_former_value_is_as_strict_as_all_that_followed_it(box: Box) -> None:
     box.ok("fact", "rename", "r", "s")
 
     def shown(now: str) -> str:
-        calls = [("fact", "history", key, *form) for key in ("k", "r", "s", "t") for form in ((), ("--json",), ("--jsonl",))]
+        calls = [
+            ("fact", "history", key, *form) for key in ("k", "r", "s", "t") for form in ((), ("--json",), ("--jsonl",))
+        ]
         calls += [("context",), ("export", "jsonl", "-", "--clearance", "internal"), ("fact", "list"), ("restore", "r")]
         ran = [box.run(*words, now=now) for words in calls]
         return "".join(r.out + r.err for r in ran)

@@ -1,5 +1,6 @@
 """Many processes at once: nothing is lost, readers see whole values, no lock goes stale, one bad lock path is one error."""
 
+import fcntl
 import json
 import os
 import signal
@@ -237,6 +238,25 @@ def test_a_waiter_whose_lock_file_is_removed_takes_the_new_one(tmp_path: Path) -
             path.touch()
         waiter.join(10)
         assert got == [True]
+
+
+def test_a_lock_file_that_is_removed_between_opening_and_locking_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, plain, calls = tmp_path / "lock", fcntl.flock, []
+
+    def slow(descriptor: int, how: int) -> None:
+        calls.append(how)
+        if len(calls) == 1:  # `git clean` and another writer were quicker
+            path.unlink()
+            path.touch()
+        plain(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", slow)
+    with lock.Lock(str(path)):
+        assert len(calls) == 2
+        with pytest.raises(errors.Locked):
+            lock.Lock(str(path), wait_seconds=0.1).__enter__()
 
 
 @pytest.mark.parametrize("kind", ["symlink", "dangling", "folder", "fifo", "state is a link", "state is a file"])
