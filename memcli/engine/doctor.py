@@ -125,6 +125,7 @@ def mend(store: "Store", now: datetime) -> list[Finding]:
         for layer in PAIR_LAYERS:
             mended += [Finding(code="unfinished", path=f"{layer}/{n}.md") for n in recovery.settle_folder(store, layer)]
             mended += _mend_sidecars(store, layer, now)
+        mended += [Finding(code="unfinished", path=p) for p in recovery.clean_replacements(store)]
         for finding in facts.unite(w, now):
             mended.append(Finding(code="two_files", path=finding))
         for month in episodes.months(store):

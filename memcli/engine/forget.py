@@ -10,6 +10,8 @@ from memcli.store import archive, episodes, facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from memcli.model.labels import Sensitivity
     from memcli.store.folder import Store, Writing
 
@@ -59,10 +61,9 @@ def restore(store: "Store", ref: str, *, now: datetime) -> Fact | Episode:
             if ended is not None and policy.expired(ended, now):
                 episodes.take_out(w, ended.month, {ref: "expired"}, now, place="archive")
                 return _restore_episode(w, ended, "archive")
-        choice = _choose(store, ref, now)
+        choice, live = _choose(store, ref, now)
         if choice.place == _UNSWEPT:
             return facts.put(w, _kept_alive(store, choice.fact, now), choice.fact)
-        live = _present(store, choice.fact.key)
         if choice.reason == "superseded":
             return _renew(w, choice.fact, live, now)
         if live is not None:
@@ -79,7 +80,7 @@ def history(store: "Store", key: str) -> list[Former]:
     """Former values of a key, newest first, renamings followed; a leftover of the live value is not history."""
     key = keys.normal(key)
     live = facts.get(store, key)
-    return [f for f in _of_keys(store, (key, *_former_keys(live)), live) if f.place == "archive"][::-1]
+    return [f for f in _of_keys(store, (key, *_all_keys(live)), live) if f.place == "archive"][::-1]
 
 
 def file_names(store: "Store", key: str) -> list[str]:
@@ -195,15 +196,14 @@ def _restore_episode(w: "Writing", episode: Episode, place: str) -> Episode:
     return back
 
 
-def _choose(store: "Store", ref: str, now: datetime) -> Former:
-    """The one former value that is meant. Raises NotFound and UsageError."""
+def _choose(store: "Store", ref: str, now: datetime) -> tuple[Former, Fact | None]:
+    """The one former value that is meant, and the live fact that it is a value of. Raises NotFound and UsageError."""
     if ids.valid(ref):
-        held = {f.fact.key for f in _every_former(store) if f.fact.id == ref}
-        found = [f for key in sorted(held) for f in _of_key(store, key) if f.fact.id == ref]
+        found, live = _by_id(store, ref)
         found += _unswept(store, find_fact(store, ref), now)
     else:
         live = facts.get(store, keys.normal(ref))
-        rows = _of_keys(store, (keys.normal(ref), *_former_keys(live)), live)
+        rows = _of_keys(store, (keys.normal(ref), *_all_keys(live)), live)
         found = [f for f in rows if f.reason != "superseded"] + _unswept(store, live, now)
         found = found or [f for f in rows if f.reason == "superseded"]
     if not found:
@@ -211,7 +211,18 @@ def _choose(store: "Store", ref: str, now: datetime) -> Former:
     if len({f.fact.id for f in found}) > 1:
         listed = ", ".join(f"{f.fact.id} ({f.reason} {f.at:%Y-%m-%d})" for f in found)
         raise errors.UsageError("several former values could be meant", hint=f"name one id: {listed}")
-    return found[-1]
+    return found[-1], live
+
+
+def _by_id(store: "Store", ref: str) -> tuple[list[Former], Fact | None]:
+    """The former value of an id (from archive and trash), and the live fact that it is a value of."""
+    for key in sorted({f.fact.key for f in _every_former(store) if f.fact.id == ref}):
+        owners: list[Fact | None] = [*_owners(store, key)]
+        for live in owners or [None]:
+            rows = [f for f in _of_keys(store, (key, *_all_keys(live)), live) if f.fact.id == ref]
+            if rows:
+                return rows, live
+    return [], None
 
 
 def _unswept(store: "Store", fact: Fact | None, now: datetime) -> list[Former]:
@@ -221,16 +232,9 @@ def _unswept(store: "Store", fact: Fact | None, now: datetime) -> list[Former]:
     return [Former(fact=fact, reason="expired", at=now, place=_UNSWEPT)]
 
 
-def _present(store: "Store", key: str) -> Fact | None:
-    """The live fact of a key, or the one that had this key before it was renamed."""
-    live = facts.get(store, key)
-    if live is not None:
-        return live
-    return next((f for f in facts.every(store) if key in f.renamed_from), None)
-
-
-def _of_key(store: "Store", key: str) -> list[Former]:
-    return _of_keys(store, (key,), facts.get(store, key))
+def _owners(store: "Store", key: str) -> list[Fact]:
+    """The live facts that have this key or had it before they were renamed."""
+    return [f for f in facts.every(store) if key in _all_keys(f)]
 
 
 def _of_keys(store: "Store", wanted: tuple[str, ...], live: Fact | None) -> list[Former]:
@@ -241,9 +245,35 @@ def _of_keys(store: "Store", wanted: tuple[str, ...], live: Fact | None) -> list
             for former in facts.former(store, name, place):
                 if former.fact.key in wanted and (live is None or former.fact.id != live.id):
                     found.setdefault((former.fact.id, place), former)
+    if live is not None:
+        found = _without_others(store, wanted, live, found)
     if not found:
         return []
     return facts.strict(list(found.values()), live.sensitivity if live else _heirs(store, wanted[0]))
+
+
+def _without_others(
+    store: "Store", wanted: tuple[str, ...], live: Fact, found: "dict[tuple[str, str], Former]"
+) -> "dict[tuple[str, str], Former]":
+    """Less the values of another fact that took an old key of this one, or that had this key before it was renamed."""
+    own = _chain(live, found.values())
+    if all(made in own for made, _ in found):  # nearly always: nobody else need be asked
+        return found
+    others = [f for f in facts.every(store) if f.id != live.id and not set(_all_keys(f)).isdisjoint(wanted)]
+    rows = [*found.values(), *(row for f in others for row in facts.former(store, f.name))]
+    claimed = {made for f in others for made in _chain(f, rows)} - own
+    return {k: former for k, former in found.items() if k[0] not in claimed}
+
+
+def _chain(fact: Fact, rows: "Iterable[Former]") -> set[str]:
+    """The ids of the values that a fact supersedes, one after the other."""
+    by_id = {f.fact.id: f.fact for f in rows}
+    chain: set[str] = set()
+    made = fact.supersedes
+    while made and made not in chain:
+        chain.add(made)
+        made = by_id[made].supersedes if made in by_id else ""
+    return chain
 
 
 def _heirs(store: "Store", key: str) -> "Sensitivity":
@@ -270,8 +300,8 @@ def _kept_alive(store: "Store", fact: Fact, now: datetime) -> Fact:
     return fact.replace(updated_at=now) if ended else fact
 
 
-def _former_keys(live: Fact | None) -> tuple[str, ...]:
-    return live.renamed_from if live else ()
+def _all_keys(live: Fact | None) -> tuple[str, ...]:
+    return (live.key, *live.renamed_from) if live else ()
 
 
 def _month_of_id(ref: str) -> str:

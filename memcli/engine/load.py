@@ -267,11 +267,8 @@ class Loader:
     def _put_source(self, record: SourceRecord) -> None:
         old = next((s for s in sources.every(self.store) if s.id == record.id), None)
         if not self.trusted:
-            trust = min(
-                record.trust, old.trust if old else labels.KIND_TRUST[record.kind], labels.KIND_TRUST[record.kind]
-            )
-            listed = record.list if record.list == "block" else old.list if old else ""
-            record = record.replace(trust=trust, list=listed)
+            # Nobody else's file may say whom to trust, nor silence a source by blocking it.
+            record = old or record.replace(trust=min(record.trust, labels.KIND_TRUST[record.kind]), list="")
         if old != record and not self.dry_run:
             with self.store.writing(patient=True) as w:
                 sources.put(w, record)

@@ -99,6 +99,7 @@ def apply(store: "Store", found: Plan) -> Report:
     with store.writing(patient=True) as w:
         for layer in PAIR_LAYERS:
             settled += recovery.settle_folder(w.store, layer)
+        settled += recovery.clean_replacements(w.store)
     due = [a for a in found.actions if a.layer == facts.LAYER]
     for start in range(0, len(due), _BATCH):
         with store.writing(patient=True) as w:

@@ -40,7 +40,8 @@ class Verdict(Value):
 def parse(text: str) -> tuple[str, str]:
     """The kind and the rest of a check. Raises UsageError for anything else."""
     kind, colon, rest = text.partition(":")
-    if kind not in KINDS or not colon or not rest.strip() or not rest.isprintable():
+    # git would take a word that begins with a dash for an option.
+    if kind not in KINDS or not colon or not rest.strip() or not rest.isprintable() or rest.lstrip().startswith("-"):
         raise errors.UsageError("odd check", hint="path:FILE, git:OBJECT or cmd:PROGRAM ARGUMENTS")
     if kind == "cmd":
         try:
@@ -68,7 +69,7 @@ def verify(store: "Store", key: str | None, *, now: datetime, allow_commands: bo
 
 def stale(store: "Store") -> dict[str, datetime]:
     """Ids of values whose last check failed, and when."""
-    return {made: clock.parse(at) for made, (state, at) in _load(store).items() if state == "stale"}
+    return {made: at for made, (state, at) in _load(store).items() if state == "stale"}
 
 
 def base_folder(store: "Store") -> str:
@@ -113,19 +114,19 @@ def _keep(store: "Store", found: list[Verdict], now: datetime) -> None:
         live = {f.id for f in facts.every(store)}
         for v in found:
             if v.state != "skipped" and v.fact.id:
-                kept[v.fact.id] = (v.state, clock.show(now))
-        data = {made: list(item) for made, item in sorted(kept.items()) if made in live}
+                kept[v.fact.id] = (v.state, now)
+        data = {made: [word, clock.show(at)] for made, (word, at) in sorted(kept.items()) if made in live}
         state.replace(_FILE, json.dumps(data, indent=1).encode())
 
 
-def _load(store: "Store") -> dict[str, tuple[str, str]]:
+def _load(store: "Store") -> dict[str, tuple[str, datetime]]:
     """What is kept; an unreadable file counts as empty, since it can be made again."""
     try:
         with store.folder(".memcli") as state:
             data = state.read(_FILE)
         found = json.loads(data) if data else {}
-        return {str(k): (str(s), str(t)) for k, (s, t) in found.items()}
-    except (errors.BadData, ValueError, TypeError, AttributeError):
+        return {str(k): (str(s), clock.parse(t)) for k, (s, t) in found.items()}
+    except (errors.MemcliError, ValueError, TypeError, AttributeError, RecursionError):
         return {}
 
 

@@ -61,6 +61,31 @@ def settle_folder(store: "Store", layer: str) -> list[str]:
     return sorted(touched)
 
 
+_WHOLE = (
+    (),
+    (".memcli",),
+    (".memcli", "work"),
+    ("episodes",),
+    ("sources",),
+    ("archive",),
+    ("archive", "episodes"),
+    ("archive", "procedures"),
+    (".memcli", "trash", "facts"),
+    (".memcli", "trash", "episodes"),
+)
+
+
+def clean_replacements(store: "Store") -> list[str]:
+    """Remove what a stopped writer left of files that it was replacing as a whole; the old ones stand. The paths."""
+    gone = []
+    for parts in _WHOLE:
+        with store.folder(*parts) as folder:
+            for name in sorted(folder.names()):
+                if name.startswith(".") and name.endswith(".tmp") and not _TEMP.fullmatch(name) and folder.remove(name):
+                    gone.append("/".join((*parts, name)))
+    return gone
+
+
 def settle(store: "Store", folder: files.Folder, layer: str, name: str, made: str) -> None:
     """Finish or clean one write of the value `made` to the record `name`."""
     prepared = folder.read(pair.side_temp(name, made))

@@ -108,9 +108,7 @@ class Lab:
         """A fresh copy, looked at once so that what is derived is there again, and written out to the disk."""
         shutil.rmtree(self.store(name), ignore_errors=True)
         shutil.copytree(self.store(source), self.store(name))
-        subprocess.run(
-            [self.memcli, "--store", self.store(name), "fact", "get", "no such key"], env=self.env, check=False
-        )
+        self.measure([str(self.memcli), "--store", str(self.store(name)), "fact", "get", "no such key"], exit_code=3)
         os.sync()
 
     def records(self, name: str, facts: int, due: int = 0) -> Path:

@@ -481,6 +481,11 @@ def test_an_untrusted_source_raises_no_trust_and_takes_nobody_off_the_block_list
     assert held["bad"].list == "block"
     assert held["anna"].trust == 0.3
     assert (held["new"].trust <= 0.8, held["new"].list) == (True, "")
+    box.set("by sam", "v", "--source", "user:sam")
+    silencing = [{"kind": "source", "id": i, "source_kind": "user", "trust": 0.0, "list": "block"} for i in ("anna", "sam")]
+    bring(box, *silencing)
+    assert {s.id: s.list for s in sources.every(box.store)} == {"bad": "block", "anna": "", "new": "", "sam": ""}
+    assert "by sam" in box.ok("fact", "list").out
     bring(box, *rows, options=("--trusted",))
     assert next(s for s in sources.every(box.store) if s.id == "anna").trust == 1.0
 

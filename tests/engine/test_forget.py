@@ -88,6 +88,7 @@ def test_an_expired_fact_comes_back_and_its_clock_starts_again_swept_or_not(box:
         box.ok("sweep", now=later)
     assert box.run("fact", "get", "k", now=later).code == 3
     assert box.data("restore", "k", now=later)["id"] == made
+    assert (box.root / "archive").exists() == swept
     assert box.run("fact", "get", "k", now=stamp(hours=5, minutes=59)).code == 0
     assert box.run("fact", "get", "k", now=stamp(hours=6)).code == 3
 
@@ -177,6 +178,22 @@ def test_a_value_from_before_a_renaming_comes_back_under_the_present_key(box: Bo
     assert (box.get("new key"), box.fact("new key").supersedes) == ("one", second)
     assert box.run("fact", "get", "old key").code == 3
     assert history(box, "new key") == [("current", "one"), ("superseded", "two"), ("superseded", "one")]
+
+
+def test_a_renamed_fact_and_a_new_one_of_its_old_key_have_histories_of_their_own(box: Box) -> None:
+    first = box.set("a", "one")["id"]
+    box.set("a", "two")
+    box.ok("fact", "rename", "a", "b")
+    box.set("b", "three")
+    mine = box.set("a", "mine")["id"]
+    box.set("a", "mine too")
+    assert [t for _, t in history(box, "b")] == ["three", "two", "one"]
+    assert [t for _, t in history(box, "a")] == ["mine too", "mine"]
+    box.ok("restore", first)
+    assert (box.get("b"), box.get("a")) == ("one", "mine too")
+    box.ok("restore", mine)
+    assert (box.get("b"), box.get("a")) == ("one", "mine")
+    assert len(history(box, "b")) == 4
 
 
 def test_nothing_to_restore_is_not_found(box: Box) -> None:

@@ -146,7 +146,7 @@ def test_stdin_that_is_not_utf8_is_refused(words: tuple[str, ...], data: bytes, 
 
 @pytest.mark.parametrize("words", STDIN[:6], ids=" ".join)
 def test_endless_stdin_is_refused_before_it_fills_the_memory(words: tuple[str, ...], box: Box) -> None:
-    limit = 'ulimit -v 600000; head -c 300000000 /dev/zero | "$@"'
+    limit = 'ulimit -v 200000; head -c 300000000 /dev/zero | "$@"'
     ran = clean(spawned(box, limit, *words))
     assert ran.code in (2, 4), ran
     assert ran.out in ("", "imported: nothing\n")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support import Box
 
-from .common import clean
+from .common import clean, good, still_good
 
 ID = "0199e4a0-5b00-7c3e-9a51-0d6a0f1b2c3d"
 JOURNALS: dict[str, Any] = {
@@ -265,3 +265,88 @@ def test_an_append_leaves_a_hard_linked_backup_alone(box: Box) -> None:
     assert {p: p.read_bytes() for p in before} == before
     assert [row["text"] for row in box.data("episode", "list")] == ["two", "one"]
     assert len(box.data("fact", "history", "k")) == 3
+
+
+# All of .memcli at once.
+
+GARBLES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda data: b"",
+    "cut": lambda data: data[: len(data) // 2],
+    "zeros": lambda data: b"\0" * len(data),
+    "not UTF-8": lambda data: b"\xff\xfe" + data,
+    "null": lambda data: b"null",
+    "list": lambda data: b"[1, 2]",
+    "object of lists": lambda data: json.dumps({ID: ["stale", "yesterday"], "x": [], "y": None}).encode(),
+    "deep": lambda data: b"[" * 100_000,
+    "numbers for texts": lambda data: b'{"session": 5, "entries": [{"id": 5}], "items": 5, "format": 1}',
+    "newer": lambda data: data.replace(b'"format":1', b'"format":2').replace(b'"format": 1', b'"format": 2'),
+    "huge": lambda data: data + b" " * (2 << 20),
+}
+LOOKS = [
+    ("context", "--session", "s"), ("context", "good", "--session", "s"), ("work", "list", "--session", "s"), ("work", "get", "a", "--session", "s"), ("status",), ("stats",),
+    ("doctor",), ("check",), ("fact", "list"), ("search", "good", "--session", "s"), ("review", "list"), ("verify",), ("consolidate", "--all"), ("sweep",), ("export", "jsonl", "-"),
+    ("work", "set", "a", "c", "--session", "s"), ("work", "add", "x", "--session", "s"), ("consolidate", "--session", "s"), ("doctor", "--fix"), ("work", "clear", "--session", "s", "--yes"),
+]  # fmt: skip
+
+
+def full_state(box: Box) -> list[Path]:
+    """A store with everything in its state that commands leave there."""
+    good(box)
+    box.set("checked", "v", "--check", "path:nowhere")
+    box.run("verify")
+    box.ok("work", "set", "a", "b", "--session", "s")
+    box.ok("work", "add", "x", "--session", "s", "--role", "user")
+    box.ok("work", "get", "a", "--session", "s")
+    box.set("gone", "v")
+    box.ok("forget", "gone", "--yes")
+    (box.root / "facts" / "foo.md").write_text("---\nkey: bar\nsensitivity: public\n---\nby hand\n")
+    box.ok("fact", "get", "bar")
+    box.run("search", "good")
+    return sorted(p for p in (box.root / ".memcli").rglob("*") if p.is_file())
+
+
+@pytest.mark.parametrize("garble", [pytest.param(garble, id=name) for name, garble in GARBLES.items()])
+def test_any_garbled_state_costs_time_or_itself_and_no_record(garble: Callable[[bytes], bytes], box: Box) -> None:
+    files = full_state(box)
+    assert len(files) >= 5
+    for path in files:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        before = path.read_bytes() if path.exists() else b""
+        path.write_bytes(garble(before))
+        still_good(box)
+        for words in LOOKS:
+            ran = clean(box.run(*words))
+            assert ran.code in (0, 3, 4), (path.name, words, ran)
+        still_good(box)
+        assert box.run("fact", "get", "bar").code == 0
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "FIFO", "gone"])
+def test_any_state_file_that_is_no_file_is_survived(kind: str, box: Box) -> None:
+    out = box.root.parent / "out"
+    for path in full_state(box):
+        if path.name == "lock":
+            continue
+        path.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text("kept")
+        {"link": lambda p: p.symlink_to(out), "folder": Path.mkdir, "FIFO": os.mkfifo, "gone": lambda p: None}[kind](path)
+        still_good(box)
+        for words in LOOKS:
+            ran = clean(box.run(*words))
+            assert ran.code in (0, 3, 4, 7), (path.name, words, ran)
+        still_good(box)
+        assert out.read_text() == "kept"
+        if path.is_dir() and not path.is_symlink():
+            path.rmdir()
+
+
+def test_no_state_at_all_is_as_good(box: Box) -> None:
+    import shutil
+
+    full_state(box)
+    shutil.rmtree(box.root / ".memcli")
+    still_good(box)
+    for words in LOOKS:
+        assert clean(box.run(*words)).code in (0, 3, 4)
+    box.set("k", "v")
