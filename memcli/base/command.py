@@ -37,12 +37,12 @@ def run(words: "Sequence[str]", *, folder: str | None = None, timeout_seconds: f
 
 
 def fetch(
-    words: "Sequence[str]", *, folder: str | None = None, timeout_seconds: float = TIMEOUT_SECONDS
+    words: "Sequence[str]", *, folder: str | None = None, timeout_seconds: float = TIMEOUT_SECONDS, given: bytes = b""
 ) -> tuple[int, bytes]:
-    """As `run`, but the exit code and stdout as bytes, however long."""
+    """As `run`, but the exit code and stdout as bytes, however long. given: for its stdin."""
     try:
         done = subprocess.run(
-            list(words), stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_seconds, check=False, cwd=folder
+            list(words), input=given, capture_output=True, timeout=timeout_seconds, check=False, cwd=folder
         )
     except FileNotFoundError:
         return 127, b""

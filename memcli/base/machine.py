@@ -1,5 +1,6 @@
 """What this machine says of itself."""
 
+import os
 import sys
 
 from memcli.base import errors, files
@@ -11,6 +12,16 @@ def ram_used() -> float | None:
         return _macos() if sys.platform == "darwin" else _linux()
     except (errors.MemcliError, ValueError, IndexError, KeyError, ZeroDivisionError):
         return None
+
+
+def identity() -> str:
+    """Words that are the same only for this user of this machine: systemd's machine id, else the network name."""
+    with files.Folder("/etc") as etc:
+        try:
+            found = (etc.read("machine-id") or b"").decode("ascii", "replace").strip()
+        except errors.MemcliError:
+            found = ""
+    return f"{found or os.uname().nodename} {os.getuid()}"
 
 
 def _linux() -> float:

@@ -89,8 +89,10 @@ def _opened(path: str) -> "BinaryIO":
         return sys.stdin.buffer
     try:
         return open(path, "rb")
-    except (FileNotFoundError, IsADirectoryError):
+    except FileNotFoundError:
         raise errors.NotFound("no such file", path=path) from None
+    except IsADirectoryError:
+        raise errors.NotFound("this is a folder, not a file", path=path) from None
 
 
 def _notes(report: "Report") -> tuple[str, ...]:

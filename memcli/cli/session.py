@@ -20,8 +20,12 @@ def store(ctx: "Context") -> "Store":
 
 
 def now(ctx: "Context") -> "datetime":
-    """--now, else MEMCLI_NOW, else the clock. Raises UsageError."""
-    return clock.now(ctx.now or os.environ.get("MEMCLI_NOW") or None)
+    """--now, else MEMCLI_NOW, else the clock. Raises UsageError, naming the one that is no time."""
+    try:
+        return clock.now(ctx.now or os.environ.get("MEMCLI_NOW") or None)
+    except errors.UsageError as e:
+        e.message = f"{'--now' if ctx.now else 'MEMCLI_NOW'}: {e.message}"
+        raise
 
 
 def session_named(named: str | None) -> str:
@@ -87,8 +91,10 @@ def file_or_stdin(path: str, *, most_mib: int = 64) -> str:
         if len(data) > most_mib << 20:
             raise errors.UsageError(f"the file is larger than {most_mib} MiB", path=path)
         return data.decode("utf-8-sig")
-    except (FileNotFoundError, IsADirectoryError):
+    except FileNotFoundError:
         raise errors.NotFound("no such file", path=path) from None
+    except IsADirectoryError:
+        raise errors.NotFound("this is a folder, not a file", path=path) from None
     except UnicodeDecodeError:
         raise errors.UsageError("the file is not UTF-8", path=path) from None
 

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memcli.store.folder import Store
+    from memcli.store.folder import Store, Writing
 
 PAIR_LAYERS = ("facts", "procedures", "proposed/facts", "proposed/procedures")
 _PROPOSED = "proposed/"
@@ -124,7 +124,7 @@ def mend(store: "Store", now: datetime) -> list[Finding]:
     with store.writing(patient=True) as w:
         for layer in PAIR_LAYERS:
             mended += [Finding(code="unfinished", path=f"{layer}/{n}.md") for n in recovery.settle_folder(store, layer)]
-            mended += _mend_sidecars(store, layer, now)
+            mended += _mend_sidecars(w, layer, now)
         mended += [Finding(code="unfinished", path=p) for p in recovery.clean_replacements(store)]
         for finding in facts.unite(w, now):
             mended.append(Finding(code="two_files", path=finding))
@@ -280,7 +280,8 @@ def _archive(d: files.Folder, name: str, parts: tuple[str, ...]) -> "Iterator[Fi
             yield Finding(code=code, path="/".join((*parts, name)), line=number)
 
 
-def _mend_sidecars(store: "Store", layer: str, now: datetime) -> "Iterator[Finding]":
+def _mend_sidecars(w: "Writing", layer: str, now: datetime) -> "Iterator[Finding]":
+    store = w.store
     with store.folder(*layer.split("/")) as d:
         for name in pair.stems(d.names()):
             info = d.info(name + pair.SIDE)
@@ -290,18 +291,18 @@ def _mend_sidecars(store: "Store", layer: str, now: datetime) -> "Iterator[Findi
             if not left and now.timestamp() - info.st_mtime < ORPHAN_DAYS * 86400:
                 continue
             if not left:
-                _to_trash(store, layer, name, d.read(name + pair.SIDE) or b"", now)
+                _to_trash(w, layer, name, d.read(name + pair.SIDE) or b"", now)
             d.remove(name + pair.SIDE)
             d.sync()
             yield Finding(code="leftover_sidecar" if left else "orphan_sidecar", path=f"{layer}/{name}{pair.SIDE}")
 
 
-def _to_trash(store: "Store", layer: str, name: str, side: bytes, now: datetime) -> None:
+def _to_trash(w: "Writing", layer: str, name: str, side: bytes, now: datetime) -> None:
     try:
         meta, text = sidecar.parse(side), ""
     except errors.BadData:
         meta, text = {}, side.decode("utf-8", "backslashreplace")  # a person can still read it
-    archive.append(store, layer.split("/")[-1], name, archive.line("orphan", now, layer, name, meta, {}, text), "trash")
+    archive.append(w, layer.split("/")[-1], name, archive.line("orphan", now, layer, name, meta, {}, text), "trash")
 
 
 def _mend_store(store: "Store") -> "Iterator[Finding]":

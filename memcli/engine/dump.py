@@ -77,7 +77,10 @@ def _facts(store: "Store") -> "Iterator[tuple[dict[str, Any], Sensitivity]]":
     trash = {name: facts.former(store, name, "trash") for name in archive.names(store, facts.LAYER, "trash")}
     heirs: dict[str, Sensitivity] = {}  # what came of a key, under whatever name it lies now
     forgotten = (f.fact for rows in trash.values() for f in rows)
-    for fact, names in [*((f, (f.key, *f.renamed_from)) for f in live.values()), *((f, f.renamed_from) for f in forgotten)]:
+    for fact, names in [
+        *((f, (f.key, *f.renamed_from)) for f in live.values()),
+        *((f, f.renamed_from) for f in forgotten),
+    ]:
         heirs |= {key: max(fact.sensitivity, heirs.get(key, labels.PUBLIC)) for key in names}
     for name in sorted({*live, *archive.names(store, facts.LAYER)}):
         present = live.get(name)

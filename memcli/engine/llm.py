@@ -1,13 +1,14 @@
 """The model command: a prompt on its stdin, one JSON object on its stdout. Optional, never trusted, never waited for in a lock.
 
 `memcli.toml` travels with the store (git), so a command in it runs only on machines where somebody has allowed exactly
-that command: its hash lies in `.memcli/allowed`. What goes out is `Redacted`; what comes back is data to be checked.
+that command: a mark lies in `.memcli/allowed`. A stranger's store may bring that file too, so the mark is one that only
+this machine can have made, in this very folder. What goes out is `Redacted`; what comes back is data to be checked.
 """
 
 import json
 import shlex
 
-from memcli.base import errors, sha256
+from memcli.base import errors, files, sha256
 from memcli.base.value import Value, value
 from memcli.model import redact, sidecar
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 SETTINGS = ("llm.command", "llm.extract_command")
 _ALLOWED = "allowed"
+_MOST_ALLOWED = 20
 
 
 @value
@@ -43,17 +45,16 @@ def allow(store: "Store", name: str) -> str:
         raise errors.UsageError(f"{name} names no command", hint="set it in memcli.toml first")
     _split(said)
     with store.writing() as w, w.store.folder(".memcli", create=True) as state:
-        known = (state.read(_ALLOWED) or b"").decode("ascii", "replace").split()
-        if _mark(said) not in known:
-            state.replace(_ALLOWED, "".join(f"{m}\n" for m in (*known, _mark(said))).encode())
+        known = _known(state)
+        if _mark(state, said) not in known:
+            state.replace(_ALLOWED, "".join(f"{m}\n" for m in (*known, _mark(state, said))).encode())
     return said
 
 
 def allowed(store: "Store", said: str) -> bool:
     """True when somebody has allowed this very command on this machine."""
     with store.folder(".memcli") as state:
-        known = (state.read(_ALLOWED) or b"").decode("ascii", "replace").split()
-    return _mark(said) in known
+        return _mark(state, said) in _known(state)
 
 
 def ready(store: "Store", name: str = "llm.command") -> bool:
@@ -114,5 +115,17 @@ def _split(said: str) -> list[str]:
         raise errors.UsageError("the model command cannot be split into words", hint="check its quotes") from None
 
 
-def _mark(said: str) -> str:
-    return sha256.hexadecimal(said.encode())
+def _known(state: "files.Folder") -> list[str]:
+    """The newest marks; so few that a stranger cannot try out many."""
+    try:
+        return (state.read(_ALLOWED) or b"").decode("ascii", "replace").split()[-_MOST_ALLOWED:]
+    except files.NotAFile:
+        return []
+
+
+def _mark(state: "files.Folder", said: str) -> str:
+    """Of the command, the machine and the folder: whoever wrote the store elsewhere cannot know the last two."""
+    from memcli.base import machine
+
+    info = state.info()
+    return sha256.hexadecimal(f"{said}\0{machine.identity()}\0{info.st_ino if info else 0}".encode())

@@ -103,7 +103,7 @@ class Loader:
         if kind == "fact":
             self._take_fact(number, raw, is_long=is_long)
         elif kind == "episode":
-            self._take_episode(raw)
+            self._take_episode(raw, is_long=is_long)
         elif kind == "procedure":
             self._put_procedure(number, self._procedure(raw))
         elif kind == "source":
@@ -139,7 +139,7 @@ class Loader:
         with self.store.writing(patient=True) as w:
             made = self._plan_facts(batch)
             names = {f.key: f.name or facts.new_name(f) for f, _ in made}
-            archive.append_many(self.store, facts.LAYER, self._former_lines(former, names))
+            archive.append_many(w, facts.LAYER, self._former_lines(former, names))
             if made:
                 facts.put_many(w, made, self.now)
 
@@ -195,8 +195,10 @@ class Loader:
                 found.append((name, b"".join(lines)))
         return [(name, lines) for name, lines in found if lines]
 
-    def _take_episode(self, raw: "dict[str, Any]") -> None:
+    def _take_episode(self, raw: "dict[str, Any]", *, is_long: bool) -> None:
         episode = self._episode(raw)
+        if is_long:
+            _check_storable(lambda e: (episodes.encode(e), b""), episode)
         archived = raw.get("archived")
         if archived is not None:
             reason, at = _ending(archived)
@@ -232,9 +234,9 @@ class Loader:
             self.counts["archived"] += len(fresh)
             self.counts["unchanged"] += len(rows) - len(fresh)
             if fresh and not self.dry_run:
-                with self.store.writing(patient=True):
+                with self.store.writing(patient=True) as w:
                     lines = b"".join(episodes.archived_line(e, reason, at) for e, reason, at in fresh)
-                    archive.append(self.store, episodes.LAYER, month, lines)
+                    archive.append(w, episodes.LAYER, month, lines)
 
     def _new_episodes(self, month: str, by_id: dict[str, Episode]) -> tuple[list[Episode], list[Episode]]:
         """Those that are not there yet, and those that are there under a weaker label."""
@@ -268,7 +270,7 @@ class Loader:
         old = next((s for s in sources.every(self.store) if s.id == record.id), None)
         if not self.trusted:
             # Nobody else's file may say whom to trust, nor silence a source by blocking it.
-            record = old or record.replace(trust=min(record.trust, labels.KIND_TRUST[record.kind]), list="")
+            record = old or record.replace(trust=labels.KIND_TRUST[record.kind], list="")
         if old != record and not self.dry_run:
             with self.store.writing(patient=True) as w:
                 sources.put(w, record)

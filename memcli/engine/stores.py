@@ -26,7 +26,7 @@ ttl_minutes = 0
 pii = "mask"
 secrets = "refuse"
 """
-_IGNORED = "/.memcli/\n"
+_IGNORED = "/.memcli/\n.*.tmp\n"
 _ATTRIBUTES = """\
 # LF everywhere; never merge=union: it loses lines that two entries share.
 /memcli.toml text eol=lf

@@ -97,7 +97,7 @@ class _Reader:
                 continue
             kind = part.get("type")
             if kind == "tool_use":
-                self.tools.append(str(part.get("name") or "tool"))
+                self.tools.append(_unicode(str(part.get("name") or "tool")))
             elif kind == "tool_result":
                 inner = part.get("content")
                 yield "tool_result", inner if isinstance(inner, str) else "\n".join(t for _, t in self._parts(inner))
@@ -105,7 +105,7 @@ class _Reader:
                 yield "text", part["text"]
 
     def say(self, at: datetime | None, role: str, text: str) -> None:
-        text = echo.cut(_REMINDER.sub("", text)).strip()
+        text = echo.cut(_REMINDER.sub("", _unicode(text))).strip()
         if text and not text.startswith(_HOST):
             self.said.append((at, role, text))
 
@@ -151,6 +151,11 @@ def _rows(text: str, reader: _Reader) -> "Iterator[Any]":
                 reader.skipped += 1
             else:
                 yield raw
+
+
+def _unicode(text: str) -> str:
+    """The text without lone surrogates, which JSON's escapes can spell and no file can hold."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _load(text: str) -> "Any":

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from memcli.store.folder import Store
+    from memcli.store.folder import Store, Writing
 
 SUFFIX = ".jsonl"
 # From here on one sync of everything is cheaper than one of each file.
@@ -48,17 +48,18 @@ def folder(store: "Store", layer: str, place: str, *, create: bool = False) -> f
     return store.folder(*path(layer, place), create=create)
 
 
-def append(store: "Store", layer: str, name: str, data: bytes, place: str = "archive") -> None:
+def append(w: "Writing", layer: str, name: str, data: bytes, place: str = "archive") -> None:
     """Add lines to a record's former values; durable when it returns."""
-    append_many(store, layer, [(name, data)], place)
+    append_many(w, layer, [(name, data)], place)
 
 
-def append_many(store: "Store", layer: str, lines: "list[tuple[str, bytes]]", place: str = "archive") -> None:
+def append_many(w: "Writing", layer: str, lines: "list[tuple[str, bytes]]", place: str = "archive") -> None:
     """Add lines to the former values of each named record; durable when it returns. Many take one sync in all."""
     if not lines:
         return
     many = len(lines) > _MANY
-    with folder(store, layer, place, create=True) as d:
+    w.note(*({"appended": [*path(layer, place), name + SUFFIX]} for name, _ in lines))
+    with folder(w.store, layer, place, create=True) as d:
         for name, data in lines:
             _append(d, name, data, durable=not many)
         if many:

@@ -85,7 +85,10 @@ def append(w: "Writing", episode: Episode) -> Episode:
         end, size = _tail(folder, month)
         made = episode.id or ids.new(episode.at, after=_last_id(end) or _greatest_id(folder, month, size))
         stored = episode.replace(id=made, month=month)
-        folder.append(month + SUFFIX, opening(end, size, month, episode.at) + encode(stored))
+        data = encode(stored)
+        if len(data) > files.MAX_FILE_BYTES:
+            raise errors.UsageError("an episode is at most 1 MiB", hint="split it, or keep a reference to a file")
+        _append(w, folder, month, opening(end, size, month, episode.at) + data)
     return stored
 
 
@@ -93,7 +96,7 @@ def append_many(w: "Writing", month: str, found: list[Episode], at: datetime) ->
     """Add the entries of one month with one write; stopped half-way, whole entries and at most one torn one stand."""
     with w.store.folder(LAYER, create=True) as folder:
         end, size = _tail(folder, month)
-        folder.append(month + SUFFIX, opening(end, size, month, at) + b"".join(map(encode, found)))
+        _append(w, folder, month, opening(end, size, month, at) + b"".join(map(encode, found)))
 
 
 def raise_label(w: "Writing", episode: Episode, label: labels.Sensitivity) -> None:
@@ -101,7 +104,13 @@ def raise_label(w: "Writing", episode: Episode, label: labels.Sensitivity) -> No
     with w.store.folder(LAYER) as folder:
         end, size = _tail(folder, episode.month)
         lead = opening(end, size, episode.month, episode.at)
-        folder.append(episode.month + SUFFIX, lead + f"<!-- raise {episode.id} {label} -->\n".encode())
+        _append(w, folder, episode.month, lead + f"<!-- raise {episode.id} {label} -->\n".encode())
+
+
+def _append(w: "Writing", folder: files.Folder, month: str, data: bytes) -> None:
+    """One write, durable when it returns; stopped before its fsync, the next writer makes durable what stands there."""
+    w.note({"appended": [LAYER, month + SUFFIX]})
+    folder.append(month + SUFFIX, data)
 
 
 def take_out(w: "Writing", month: str, gone: "dict[str, str]", at: datetime, *, place: str) -> int:
@@ -117,7 +126,7 @@ def take_out(w: "Writing", month: str, gone: "dict[str, str]", at: datetime, *, 
             label[x.id] = max(x.sensitivity, label.get(x.id, labels.PUBLIC))
         taken = [x.replace(month=month, sensitivity=label[x.id]) for _, _, x in spans]
         copies = b"".join(_archived(x, gone[x.id], at) for x in taken)
-        archive.append(store, LAYER, month, copies, place)
+        archive.append(w, LAYER, month, copies, place)
         kept, position = [], 0
         for start, end, _ in spans:
             kept.append(data[position:start])

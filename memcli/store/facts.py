@@ -105,7 +105,7 @@ def put(
     md, side = encode(fact)
     pair.check_size(md, side)
     if new_value and old is not None and at is not None:
-        archive.append(store, LAYER, old.name, _archived(old, reason, at))
+        archive.append(w, LAYER, old.name, _archived(old, reason, at))
     same_md, same_side = (None, None) if new_value or old is None or old.state != "ok" else encode(old)
     with store.folder(LAYER, create=True) as folder:
         if old is None:
@@ -130,7 +130,7 @@ def put(
 
 def remove(w: "Writing", gone: list[tuple[Fact, str]], at: datetime, *, place: str) -> None:
     """Take facts out, each with its reason, after their values lie, synced, in the archive or the trash."""
-    archive.append_many(w.store, LAYER, [(f.name, _archived(f, reason, at)) for f, reason in gone], place)
+    archive.append_many(w, LAYER, [(f.name, _archived(f, reason, at)) for f, reason in gone], place)
     with w.store.folder(LAYER) as folder:
         known = names.current(w.store, folder)
         pair.drop(w, folder, LAYER, [fact.name for fact, _ in gone])
@@ -140,7 +140,7 @@ def remove(w: "Writing", gone: list[tuple[Fact, str]], at: datetime, *, place: s
 def put_many(w: "Writing", made: list[tuple[Fact, Fact | None]], at: datetime) -> None:
     """Write many facts, each over its old value or None, with a handful of syncs in all; the protocol is that of `put`."""
     ended = [old for fact, old in made if old is not None and old.id != fact.id]
-    archive.append_many(w.store, LAYER, [(f.name, _archived(f, "superseded", at)) for f in ended])
+    archive.append_many(w, LAYER, [(f.name, _archived(f, "superseded", at)) for f in ended])
     with w.store.folder(LAYER, create=True) as folder:
         known = names.current(w.store, folder)
         for fact, old in made:

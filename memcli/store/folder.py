@@ -112,6 +112,7 @@ class Writing:
         from memcli.store import recovery
 
         recovery.settle_journal(self.store, left)
+        recovery.clean_replacements(self.store)
         self._state.remove("journal")
 
     def _close(self) -> None:

@@ -78,7 +78,7 @@ def put(w: "Writing", fact: Fact, old: Fact | None = None) -> Fact:
 def remove(w: "Writing", gone: list[tuple[Fact, str]], at: datetime) -> None:
     """Take proposals out, each with its reason, after their values lie, synced, in the trash."""
     for fact, reason in gone:
-        archive.append(w.store, LAYER, fact.name, facts.archived_line(fact, reason, at), "trash")
+        archive.append(w, LAYER, fact.name, facts.archived_line(fact, reason, at), "trash")
     with w.store.folder(*_PARTS) as folder:
         pair.drop(w, folder, LAYER, [fact.name for fact, _ in gone])
 

@@ -28,12 +28,35 @@ _TEMP = re.compile(r"\.(?P<name>.+)\.(?:md|meta)\.(?P<id>[0-9a-f-]{36})\.tmp")
 def settle_journal(store: "Store", data: bytes) -> None:
     """Settle each record that the journal names. A torn line belongs to a write that had not begun."""
     for text in files.lines(data):
-        entry = _entry(text)
+        appended = _appended(text)
+        if appended:
+            _make_durable(store, appended)
+        entry = None if appended else _entry(text)
         if entry is None:
             continue
         with store.folder(*entry["layer"].split("/")) as folder:
             if not folder.missing:
                 _settle_entry(store, folder, entry)
+
+
+def _appended(text: bytes) -> list[str]:
+    """The file that a line of the journal says was appended to, as components; [] for another line."""
+    try:
+        parts = json.loads(text)["appended"]
+        known = isinstance(parts, list) and tuple(parts[:-1]) in _APPENDED and _plain(parts[-1])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return []
+    return parts if known else []
+
+
+def _make_durable(store: "Store", parts: list[str]) -> None:
+    """What a stopped writer had written but not synced is read as written, so it must not be lost either."""
+    with store.folder(*parts[:-1]) as folder:
+        if folder.info(parts[-1]) is not None:
+            folder.sync_file(parts[-1])
+    for depth in range(len(parts)):
+        with store.folder(*parts[:depth]) as folder:
+            folder.sync()
 
 
 def _entry(text: bytes) -> "dict[str, Any] | None":
@@ -61,6 +84,14 @@ def settle_folder(store: "Store", layer: str) -> list[str]:
     return sorted(touched)
 
 
+_APPENDED = frozenset(
+    [("episodes",)]
+    + [
+        archive.path(layer, place)
+        for layer in ("facts", "episodes", "procedures", "proposed/facts")
+        for place in ("archive", "trash")
+    ]
+)
 _WHOLE = (
     (),
     (".memcli",),

@@ -1,11 +1,10 @@
 """A store as it was at a git revision: read like a folder, never written.
 
-One `git archive` brings all its files; `facts.every(Revision(...))` then reads them like those on disk.
+Two calls of git bring all its files; `facts.every(Revision(...))` then reads them like those on disk. `git archive` would
+be one call, but leaves out what a `.gitattributes` of the revision itself says, and so would a gate that reads it.
 """
 
-import io
 import os
-import tarfile
 from datetime import datetime, timezone
 
 from memcli.base import command, errors, files
@@ -14,6 +13,8 @@ from memcli.store import folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from memcli.store.folder import Store, Writing
 
 _TIMEOUT_SECONDS = 300.0
@@ -27,7 +28,7 @@ class Revision(folder.Store):
     def __init__(self, store: "Store", name: str) -> None:
         super().__init__(store.root, tenant=store.tenant, why=f"git {name}")
         self.name = name
-        self._files = _archive(store.root, name)
+        self._files = _read(store.root, name)
         self._settings = settings.Settings() if folder.MARKER not in self._files else None
 
     @property
@@ -88,31 +89,39 @@ class _Shelf(files.Folder):
 def time_of(store: "Store", name: str) -> datetime:
     """When the commit of a revision was made. Raises NotFound."""
     done = command.run(["git", "-C", store.root, "show", "-s", "--format=%ct", f"{name}^{{commit}}", "--"])
-    if done.code != 0 or not done.out.strip().isdigit():
-        raise _unknown(store.root)
-    return datetime.fromtimestamp(int(done.out.strip()), timezone.utc)
+    try:
+        return datetime.fromtimestamp(int(done.out.strip()), timezone.utc)
+    except (ValueError, OverflowError, OSError):  # git does not know it, or its time is none
+        raise _unknown(store.root) from None
 
 
-def _archive(root: str, name: str) -> dict[str, bytes]:
+def _read(root: str, name: str) -> dict[str, bytes]:
     if name.startswith("-") or not name.strip():
         raise errors.UsageError("odd revision", hint="a branch, tag or commit, such as HEAD~1")
     if command.run(["git", "-C", root, "rev-parse", "--git-dir"]).code != 0:
         raise errors.NotFound("the store is not in a git repository", path=root, hint="memcli init --git")
-    # From a folder below the top, git archives that folder alone, and names its files relative to it.
-    code, data = command.fetch(["git", "-C", root, "archive", "--format=tar", name], timeout_seconds=_TIMEOUT_SECONDS)
+    # From a folder below the top, git lists that folder alone, and names its files relative to it.
+    code, listed = command.fetch(["git", "-C", root, "ls-tree", "-r", "-z", name], timeout_seconds=_TIMEOUT_SECONDS)
+    rows = [row.partition(b"\t") for row in listed.split(b"\0") if row.startswith(b"100")]  # plain files, no links
+    if code != 0 or not rows:
+        raise _unknown(root)
+    blobs = [head.split(b" ")[2] for head, _, _ in rows]
+    code, data = command.fetch(
+        ["git", "-C", root, "cat-file", "--batch"], timeout_seconds=_TIMEOUT_SECONDS, given=b"\n".join(blobs) + b"\n"
+    )
     if code != 0:
         raise _unknown(root)
-    return _untar(data)
+    return dict(zip((os.fsdecode(path) for _, _, path in rows), _contents(data), strict=False))
 
 
-def _untar(data: bytes) -> dict[str, bytes]:
-    found = {}
-    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
-        for member in tar:
-            stream = tar.extractfile(member) if member.isfile() else None
-            if stream is not None:
-                found[member.name] = stream.read()
-    return found
+def _contents(data: bytes) -> "Iterator[bytes]":
+    """The objects that `git cat-file --batch` says, each after a line that ends in its size."""
+    position = 0
+    while (end := data.find(b"\n", position)) >= 0:
+        words = data[position:end].split(b" ")
+        size = int(words[-1]) if words[-1].isdigit() else 0  # "missing" in a partial clone
+        yield data[end + 1 : end + 1 + size]
+        position = end + 1 + size + (words[-1].isdigit())
 
 
 def _unknown(root: str) -> errors.NotFound:

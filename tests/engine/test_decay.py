@@ -167,7 +167,7 @@ def archived(box: Box) -> dict[str, str]:
     return {f.fact.id: f.reason for f in rows}
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(specs=FACTS)
 def test_a_month_without_a_sweep_is_thirty_daily_sweeps(
     tmp_path_factory: pytest.TempPathFactory, specs: list[dict[str, Any]]
@@ -190,7 +190,7 @@ def test_a_month_without_a_sweep_is_thirty_daily_sweeps(
     assert swept(lazy, end).done == swept(daily, end).done == ()
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(specs=FACTS, hours=st.integers(0, 24 * 800))
 def test_sweep_after_sweep_is_sweep(
     tmp_path_factory: pytest.TempPathFactory, specs: list[dict[str, Any]], hours: int

@@ -50,7 +50,8 @@ def orphan(box: Box) -> None:
 
 def leftover(box: Box) -> None:
     fact = box.fact("k")
-    archive.append(box.store, "facts", fact.name, facts.archived_line(fact, "forgotten", at()), "trash")
+    with box.store.writing() as w:
+        archive.append(w, "facts", fact.name, facts.archived_line(fact, "forgotten", at()), "trash")
     box.md("k").unlink()
 
 

@@ -94,6 +94,7 @@ BAD = {
     "episode without time": json.dumps({"kind": "episode", "text": "v"}),
     "episode at a number": episode(at=5),
     "episode of an odd outcome": episode(outcome="fine"),
+    "episode over 1 MiB": episode(text="x y " * 300_000),
     "evidence is a number": episode(evidence=[5]),
     "evidence holds a surrogate": episode(evidence=[{"a": "\ud800"}]),
     "evidence holds infinity": '{"kind":"episode","at":"2026-11-01","text":"v","evidence":[{"a":1e400}]}',

@@ -407,3 +407,57 @@ def _without_nonce(text: str) -> str:
         nonce = raw["data"]["nonce"]
         return text.replace(nonce, "NONCE")
     return text
+
+
+# A stranger's store.
+
+
+def test_no_attribute_hides_a_fact_from_the_gate(repo: Repo) -> None:
+    """`git archive` would honour export-ignore of the revision that it is asked to judge."""
+    box = repo.box
+    box.set("evil", "value", "--source", "user:root")
+    (box.root / ".gitattributes").write_text("* export-ignore export-subst text eol=crlf\n")
+    repo.commit("hidden")
+    rows = box.data("review", "diff", "HEAD~1", "HEAD")
+    assert "evil" in json.dumps(rows)
+    assert box.data("review", "diff", "HEAD", "HEAD") == []
+
+
+@pytest.mark.parametrize("name", ["--output=x", "-p", "", " ", "HEAD:facts", "nope", "HEAD..HEAD", ":/start", "a\nb", "@{0}", "^HEAD", "HEAD --output=x", "\0"], ids=repr)
+def test_an_odd_revision_is_refused_and_writes_nothing(name: str, repo: Repo) -> None:
+    before = {str(p) for p in repo.box.root.parent.rglob("*")}
+    for words in (("review", "diff", "--", name), ("review", "diff", "--", "HEAD", name), ("review", "diff", "--", name, "HEAD")):
+        ran = clean(repo.box.run(*words))
+        assert ran.code in (0, 2, 3), ran
+    assert {str(p) for p in repo.box.root.parent.rglob("*")} == before
+
+
+@pytest.mark.parametrize("setting", ["command", "extract_command"])
+def test_opening_a_strangers_store_runs_nothing_of_his(setting: str, repo: Repo, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """He may commit `.memcli/allowed` too, with every mark that he can make."""
+    import hashlib
+
+    from memcli.engine import llm
+
+    box, out = repo.box, repo.box.root.parent / "ran"
+    command = f"touch {out}"
+    toml = box.root / "memcli.toml"
+    toml.write_text(toml.read_text() + f'\n[llm]\n{setting} = "{command}"\n')
+    box.ok("config", f"llm.{setting}", "--allow")  # as he allowed it to himself
+    marks = [hashlib.sha256(command.encode()).hexdigest(), hashlib.sha256(f"{command}\n".encode()).hexdigest()]
+    allowed = box.root / ".memcli" / "allowed"
+    allowed.write_text("\n".join(marks) + "\n" + allowed.read_text())
+    repo.git("add", "-A", "-f")
+    repo.git("commit", "-qm", "a gift")
+    place = tmp_path_factory.mktemp("clone") / "store"
+    subprocess.run(["git", "clone", "-q", str(box.root), str(place)], check=True)
+    victim = Box(place)
+    assert (place / ".memcli" / "allowed").exists()
+    assert not llm.allowed(victim.store, command)
+    for i in range(45):
+        victim.ok("work", "add", f"message {i}: my name is Anna and I like cats", "--session", "s", "--role", "user")
+    for words in (("consolidate", "--session", "s"), ("remember", "I like dogs", "--session", "s"), ("sweep",), ("context", "--session", "s"), ("verify",), ("doctor", "--fix")):
+        clean(victim.run(*words))
+    assert not out.exists()
+    victim.ok("config", f"llm.{setting}", "--allow")
+    assert llm.allowed(victim.store, command)

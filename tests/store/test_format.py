@@ -375,6 +375,8 @@ def test_archived_lines_of_several_with_one_id_the_last_holds_and_torn_ones_are_
 
 
 def test_a_line_after_a_torn_one_begins_on_a_line_of_its_own(box: Box) -> None:
-    archive.append(box.store, "facts", "k", b'{"torn')
-    archive.append(box.store, "facts", "k", archive.line("expired", T0, "facts", "k", {"id": FIRST}, {}, "whole"))
+    (box.root / "archive").mkdir()
+    (box.root / "archive" / "k.jsonl").write_bytes(b'{"torn')
+    with box.store.writing() as w:
+        archive.append(w, "facts", "k", archive.line("expired", T0, "facts", "k", {"id": FIRST}, {}, "whole"))
     assert [r["text"] for r in archive.read(box.store, "facts", "k")] == ["whole"]

@@ -52,7 +52,8 @@ class Pair:
 
     def archived(self, fact: records.Fact, place: str = "archive", reason: str = "superseded") -> None:
         line = facts.archived_line(fact.replace(name=NAME), reason, at())
-        archive.append(self.box.store, "facts", NAME, line, place)
+        with self.box.store.writing() as w:
+            archive.append(w, "facts", NAME, line, place)
 
     def read(self) -> pair.Pair | None:
         with files.Folder(str(self.box.root), "facts") as folder:
