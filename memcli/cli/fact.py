@@ -165,7 +165,9 @@ def rename(ctx: Context, old: str, new: str) -> Output:
     from memcli.engine import remember
 
     fact, changed = remember.rename_fact(session.store(ctx), old, new, now=session.now(ctx))
-    return _written(fact, "renamed" if changed else "unchanged", ())
+    hidden = changed and fact.sensitivity > labels.INTERNAL  # a personal key raises the label
+    notes = (f"its label is {fact.sensitivity}: shown only with --reveal or --clearance",) if hidden else ()
+    return _written(fact, "renamed" if changed else "unchanged", notes)
 
 
 def history(ctx: Context, key: str, *, clearance: str = "internal", reveal: bool = False) -> Listing:

@@ -134,7 +134,7 @@ def test_init_writes_the_marker_and_keeps_the_state_out_of_git(tmp_path: Path) -
     ran = call(["init", str(tmp_path / "s"), "--json"])
     assert ran.data["how"] == "made"
     assert sorted(ran.data["new"]) == [".gitattributes", ".gitignore", "memcli.toml"]
-    assert (tmp_path / "s" / ".gitignore").read_text() == "/.memcli/\n"
+    assert (tmp_path / "s" / ".gitignore").read_text() == "/.memcli/\n.*.tmp\n"
     attributes = (tmp_path / "s" / ".gitattributes").read_text()
     assert "merge=union" not in [
         w for line in attributes.splitlines() if not line.startswith("#") for w in line.split()
@@ -148,7 +148,7 @@ def test_init_twice_is_init_once_and_overwrites_nothing(box: Box) -> None:
     (box.root / ".gitignore").write_text("*.log\n")
     ran = box.ok("init")
     assert ran.out == f"made {box.root}\n"  # the ignore file lacked the state
-    assert (box.root / ".gitignore").read_text() == "*.log\n/.memcli/\n"
+    assert (box.root / ".gitignore").read_text() == "*.log\n/.memcli/\n.*.tmp\n"
     before = box.touched()
     assert box.ok("init").out == f"unchanged {box.root}\n"
     assert box.touched() == before

@@ -423,17 +423,40 @@ def test_no_attribute_hides_a_fact_from_the_gate(repo: Repo) -> None:
     assert box.data("review", "diff", "HEAD", "HEAD") == []
 
 
-@pytest.mark.parametrize("name", ["--output=x", "-p", "", " ", "HEAD:facts", "nope", "HEAD..HEAD", ":/start", "a\nb", "@{0}", "^HEAD", "HEAD --output=x", "\0"], ids=repr)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "--output=x",
+        "-p",
+        "",
+        " ",
+        "HEAD:facts",
+        "nope",
+        "HEAD..HEAD",
+        ":/start",
+        "a\nb",
+        "@{0}",
+        "^HEAD",
+        "HEAD --output=x",
+    ],
+    ids=repr,
+)
 def test_an_odd_revision_is_refused_and_writes_nothing(name: str, repo: Repo) -> None:
     before = {str(p) for p in repo.box.root.parent.rglob("*")}
-    for words in (("review", "diff", "--", name), ("review", "diff", "--", "HEAD", name), ("review", "diff", "--", name, "HEAD")):
+    for words in (
+        ("review", "diff", "--", name),
+        ("review", "diff", "--", "HEAD", name),
+        ("review", "diff", "--", name, "HEAD"),
+    ):
         ran = clean(repo.box.run(*words))
         assert ran.code in (0, 2, 3), ran
     assert {str(p) for p in repo.box.root.parent.rglob("*")} == before
 
 
 @pytest.mark.parametrize("setting", ["command", "extract_command"])
-def test_opening_a_strangers_store_runs_nothing_of_his(setting: str, repo: Repo, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_opening_a_strangers_store_runs_nothing_of_his(
+    setting: str, repo: Repo, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """He may commit `.memcli/allowed` too, with every mark that he can make."""
     import hashlib
 
@@ -456,7 +479,14 @@ def test_opening_a_strangers_store_runs_nothing_of_his(setting: str, repo: Repo,
     assert not llm.allowed(victim.store, command)
     for i in range(45):
         victim.ok("work", "add", f"message {i}: my name is Anna and I like cats", "--session", "s", "--role", "user")
-    for words in (("consolidate", "--session", "s"), ("remember", "I like dogs", "--session", "s"), ("sweep",), ("context", "--session", "s"), ("verify",), ("doctor", "--fix")):
+    for words in (
+        ("consolidate", "--session", "s"),
+        ("remember", "I like dogs", "--session", "s"),
+        ("sweep",),
+        ("context", "--session", "s"),
+        ("verify",),
+        ("doctor", "--fix"),
+    ):
         clean(victim.run(*words))
     assert not out.exists()
     victim.ok("config", f"llm.{setting}", "--allow")

@@ -336,7 +336,9 @@ def test_any_state_file_that_is_no_file_is_survived(kind: str, box: Box) -> None
         path.unlink(missing_ok=True)
         path.parent.mkdir(parents=True, exist_ok=True)
         out.write_text("kept")
-        {"link": lambda p: p.symlink_to(out), "folder": Path.mkdir, "FIFO": os.mkfifo, "gone": lambda p: None}[kind](path)
+        {"link": lambda p: p.symlink_to(out), "folder": Path.mkdir, "FIFO": os.mkfifo, "gone": lambda p: None}[kind](
+            path
+        )
         still_good(box)
         for words in LOOKS:
             ran = clean(box.run(*words))

@@ -63,7 +63,9 @@ def test_any_request_is_used_or_refused(data: bytes, box: Box) -> None:
         assert ran.code in (0, 2), ran
         if ran.code == 0 and not form:
             assert ran.out.count("\n</memory-") == 1
-    assert {k: v for k, v in box.tree(state=True).items() if "index" not in k} == {k: v for k, v in before.items() if "index" not in k}
+    assert {k: v for k, v in box.tree(state=True).items() if "index" not in k} == {
+        k: v for k, v in before.items() if "index" not in k
+    }
 
 
 TRANSCRIPTS: dict[str, bytes] = {
@@ -85,7 +87,10 @@ def test_any_transcript_is_taken_or_refused(data: bytes, box: Box) -> None:
         assert ran.code in (0, 2, 4), ran
     assert b"ghp_Ab3" not in b"".join(box.tree(state=True).values())
     assert b"Hunter2!x" not in b"".join(box.tree(state=True).values())
-    assert all(row["source"]["kind"] not in ("system", "user") or row["source"]["id"] != "system" for row in box.data("fact", "list"))
+    assert all(
+        row["source"]["kind"] not in ("system", "user") or row["source"]["id"] != "system"
+        for row in box.data("fact", "list")
+    )
     still_good(box)
 
 
@@ -121,7 +126,16 @@ def test_any_text_is_kept_or_refused(write: Callable[[Box, str], object], text: 
     assert box.run("check").code == 0
 
 
-@pytest.mark.parametrize("write", [("fact", "set", "k", "-"), ("episode", "add", "-"), ("procedure", "propose", "p", "-", "--step", "a: b"), ("work", "add", "-", "--session", "s")], ids=" ".join)
+@pytest.mark.parametrize(
+    "write",
+    [
+        ("fact", "set", "k", "-"),
+        ("episode", "add", "-"),
+        ("procedure", "propose", "p", "-", "--step", "a: b"),
+        ("work", "add", "-", "--session", "s"),
+    ],
+    ids=" ".join,
+)
 def test_a_text_over_a_mebibyte_is_refused_and_nothing_written(write: tuple[str, ...], box: Box) -> None:
     before = box.tree()
     ran = clean(box.run(*write, stdin=b"some words " * 100_000))
@@ -130,7 +144,20 @@ def test_a_text_over_a_mebibyte_is_refused_and_nothing_written(write: tuple[str,
     assert {k: v for k, v in box.tree().items()} == before
 
 
-CHECKS = ["git:--batch", "git:-e", "git: --textconv x", "path:", "cmd:", "cmd:'", "other:x", "x", "", " ", "path:a\nb", "path:\x1b[2J"]
+CHECKS = [
+    "git:--batch",
+    "git:-e",
+    "git: --textconv x",
+    "path:",
+    "cmd:",
+    "cmd:'",
+    "other:x",
+    "x",
+    "",
+    " ",
+    "path:a\nb",
+    "path:\x1b[2J",
+]
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=repr)
@@ -147,6 +174,15 @@ def test_no_command_of_a_fact_runs_unless_asked(box: Box) -> None:
     for how in ("--trusted", "--supersede"):
         raw = {"kind": "fact", "key": f"k{how}", "text": "v", "sensitivity": "internal", "check": f"cmd:touch {out}"}
         box.ok("import", "jsonl", "-", how, stdin=json.dumps(raw).encode())
-    for words in (("verify",), ("verify", "k--trusted"), ("context",), ("sweep",), ("doctor", "--fix"), ("check",), ("review", "list"), ("fact", "list")):
+    for words in (
+        ("verify",),
+        ("verify", "k--trusted"),
+        ("context",),
+        ("sweep",),
+        ("doctor", "--fix"),
+        ("check",),
+        ("review", "list"),
+        ("fact", "list"),
+    ):
         clean(box.run(*words))
     assert not out.exists()
