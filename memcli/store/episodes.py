@@ -88,29 +88,26 @@ def append(w: "Writing", episode: Episode) -> Episode:
         data = encode(stored)
         if len(data) > files.MAX_FILE_BYTES:
             raise errors.UsageError("an episode is at most 1 MiB", hint="split it, or keep a reference to a file")
-        _append(w, folder, month, opening(end, size, month, episode.at) + data)
+        _append(w, folder, month, episode.at, data)
     return stored
 
 
 def append_many(w: "Writing", month: str, found: list[Episode], at: datetime) -> None:
     """Add the entries of one month with one write; stopped half-way, whole entries and at most one torn one stand."""
     with w.store.folder(LAYER, create=True) as folder:
-        end, size = _tail(folder, month)
-        _append(w, folder, month, opening(end, size, month, at) + b"".join(map(encode, found)))
+        _append(w, folder, month, at, b"".join(map(encode, found)))
 
 
 def raise_label(w: "Writing", episode: Episode, label: labels.Sensitivity) -> None:
     """Raise an entry's label by one amend line; the strictest holds."""
     with w.store.folder(LAYER) as folder:
-        end, size = _tail(folder, episode.month)
-        lead = opening(end, size, episode.month, episode.at)
-        _append(w, folder, episode.month, lead + f"<!-- raise {episode.id} {label} -->\n".encode())
+        _append(w, folder, episode.month, episode.at, f"<!-- raise {episode.id} {label} -->\n".encode())
 
 
-def _append(w: "Writing", folder: files.Folder, month: str, data: bytes) -> None:
+def _append(w: "Writing", folder: files.Folder, month: str, at: datetime, data: bytes) -> None:
     """One write, durable when it returns; stopped before its fsync, the next writer makes durable what stands there."""
     w.note({"appended": [LAYER, month + SUFFIX]})
-    folder.append(month + SUFFIX, data)
+    folder.append(month + SUFFIX, opening(*_tail(folder, month), month, at) + data)
 
 
 def take_out(w: "Writing", month: str, gone: "dict[str, str]", at: datetime, *, place: str) -> int:
