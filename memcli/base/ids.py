@@ -15,8 +15,14 @@ def new(at: "datetime", *, after: str | None = None) -> str:
     ms = _milliseconds(at)
     made = _shape(ms, os.urandom(10))
     if after is not None and made <= after:
-        made = _shape(milliseconds(after) + 1, os.urandom(10))
+        made = _shape(milliseconds(after) + 1, os.urandom(10)) if milliseconds(after) < _MAX_MS else _next(after)
     return made
+
+
+def _next(made: str) -> str:
+    """The id right after one whose time is the last that there is (from elsewhere, or from a forger)."""
+    text = f"{(int(made.replace('-', ''), 16) + 1) % (1 << 128):032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def derived(at: "datetime", digest: bytes) -> str:

@@ -52,10 +52,15 @@ def set_(
         )
     else:
         warn = ()
+    text = session.text_or_stdin(value)
+    if value == "-" and not text:
+        raise errors.UsageError(
+            "stdin was empty; nothing was written", hint='an empty value is meant by: memcli fact set KEY ""'
+        )
     written = remember.set_fact(
         session.store(ctx),
         key,
-        session.text_or_stdin(value),
+        text,
         now=session.now(ctx),
         source=source,
         confidence=confidence,

@@ -99,6 +99,10 @@ def _run(fact: Fact, base: str, allow_commands: bool) -> Verdict:
         return Verdict(
             fact=fact, state="fresh" if known else "stale", why="git knows it" if known else "git does not know it"
         )
+    if allow_commands and (fact.source.via or fact.state != "ok"):
+        return Verdict(
+            fact=fact, state="skipped", why="a command from an import or a hand edit is not run; adopt it first"
+        )
     if not allow_commands:
         return Verdict(fact=fact, state="skipped", why="commands are run only with --allow-commands")
     try:

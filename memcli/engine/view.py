@@ -36,7 +36,7 @@ def survey(
     store: "Store", now: datetime, clearance: Sensitivity = labels.INTERNAL, layers: "Iterable[str]" = labels.LAYERS
 ) -> View:
     """Look at the whole store. layers: which of facts, episodes, procedures to read; the rest counts as empty."""
-    blocked_ids = sources.blocked(store)
+    not_served = sources.Blocked(store)
     found: dict[str, list[object]] = {"facts": [], "episodes": [], "procedures": []}
     expired: list[Fact | Episode | Procedure] = []
     faded: list[Fact] = []
@@ -50,7 +50,7 @@ def survey(
             expired.append(record)
         elif state == "faded":
             faded.append(record)  # type: ignore[arg-type]
-        elif record.source.id in blocked_ids:
+        elif record.source.id in not_served:
             blocked.append(record)
         else:
             found[layer].append(record)

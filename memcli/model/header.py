@@ -125,11 +125,18 @@ def _read_plain(text: str) -> dict[str, object]:
 
 
 def _field(line: str, header: dict[str, object]) -> tuple[str, str | None]:
-    found = _re(_FIELD).fullmatch(line)
-    name = _unquote(found[1]) if found else ""
-    if found is None or len(found[1]) > _MAX_KEY or name in header:
+    raw, colon, rest = line.partition(":")
+    word: str | None = rest.lstrip(" ") or None
+    # What memcli writes needs no expression, and most commands read one header.
+    if not (colon and rest[:1] in ("", " ") and raw.isascii() and raw.isidentifier()):
+        found = _re(_FIELD).fullmatch(line)
+        if found is None:
+            raise _Declined
+        raw, word = found.groups()
+    name = _unquote(raw)
+    if len(raw) > _MAX_KEY or name in header:
         raise _Declined
-    return name, found[2]
+    return name, word
 
 
 def _value(text: str) -> object:
@@ -142,7 +149,8 @@ def _value(text: str) -> object:
         if tokens:
             raise _Declined
         return made
-    if not _re(_WORDS).fullmatch(text):
+    simple = text[0].isalnum() and ":" not in text and "#" not in text
+    if not simple and not _re(_WORDS).fullmatch(text):
         raise _Declined
     return _scalar(text)
 

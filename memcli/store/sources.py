@@ -26,9 +26,25 @@ def every(store: "Store") -> "Iterator[SourceRecord]":
                 yield found
 
 
-def blocked(store: "Store") -> frozenset[str]:
-    """The ids of blocked sources."""
-    return frozenset(s.id for s in every(store) if s.list == "block")
+class Blocked:
+    """Which sources are not served: those on the block list, and those whose record is damaged (it may be a block)."""
+
+    __slots__ = ("_damaged", "_ids")
+
+    def __init__(self, store: "Store") -> None:
+        self._ids = set()
+        self._damaged = set()
+        with store.folder(LAYER) as folder:
+            for name in (n for n in folder.names() if n.endswith(SUFFIX) and not n.startswith(".")):
+                found = _read(folder, name)
+                if found is None:
+                    self._damaged.add(name)
+                elif found.list == "block":
+                    self._ids.add(found.id)
+
+    def __contains__(self, source: str) -> bool:
+        """True for the id of a source that is not served."""
+        return source in self._ids or (bool(self._damaged) and _file(source) in self._damaged)
 
 
 def readable(folder: files.Folder, name: str) -> bool:
@@ -88,3 +104,10 @@ def _read(folder: files.Folder, name: str) -> SourceRecord | None:
         return None if data is None else decode(sidecar.parse(data))
     except errors.BadData:
         return None
+
+
+def _file(source: str) -> str:
+    try:
+        return keys.file_name(keys.normal(source)) + SUFFIX
+    except errors.UsageError:
+        return ""  # no source of ours has such an id

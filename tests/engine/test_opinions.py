@@ -98,6 +98,16 @@ def test_a_blocked_source_has_no_trust_and_is_not_served(m):
     assert [c["fate"] for c in block.receipt["candidates"]] == ["blocked"]
 
 
+def test_a_damaged_source_record_counts_as_a_block(m, tmp_path):
+    m.set_fact("k", "a canary value", source="user:mallory", importance=0.9, now=NOW)
+    sourcing.change(m.store, "user:mallory", {"list": "block"}, now=NOW)
+    (tmp_path / "store/sources/mallory.meta.json").write_text("{")
+    m.set_fact("other", "fine", source="user:anna", importance=0.9, now=NOW)
+    block = m.context(now=NOW)
+    assert "a canary value" not in block
+    assert "fine" in block
+
+
 def test_counts_of_a_source_leave_out_what_is_withheld(m):
     m.set_fact("k", "v", source="user:anna", sensitivity="restricted", now=NOW)
     m.set_fact("open", "v", source="user:bert", now=NOW)

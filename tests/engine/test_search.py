@@ -14,12 +14,18 @@ NOW = datetime(2026, 11, 15, 9, tzinfo=timezone.utc)
 @pytest.fixture(scope="module")
 def m(tmp_path_factory):
     made = memory.init(tmp_path_factory.mktemp("search") / "store")
-    made.set_fact("deploy target", "Production runs on Fly.io", source="user:anna", tags=("infra",), domain="infra", now=NOW)
+    made.set_fact(
+        "deploy target", "Production runs on Fly.io", source="user:anna", tags=("infra",), domain="infra", now=NOW
+    )
     made.set_fact("порядок релиза", "Релиз выпускаем по вторникам", source="user:ivan", now=NOW)
     made.set_fact("c++ style", "We use C++20 and node.js", source="user:anna", importance=0.9, now=NOW)
     made.set_fact("acquisition talks", "Tavolo wants to buy us", sensitivity="restricted", now=NOW)
-    made.add_episode("Rolled back in 90 seconds", task="Release 1.18", outcome="failed", session="s1", concepts=("release",), now=NOW)
-    made.add_episode("The smoke test was green", task="Release 1.19", outcome="completed", session="s2", now=NOW - timedelta(days=9))
+    made.add_episode(
+        "Rolled back in 90 seconds", task="Release 1.18", outcome="failed", session="s1", concepts=("release",), now=NOW
+    )
+    made.add_episode(
+        "The smoke test was green", task="Release 1.19", outcome="completed", session="s2", now=NOW - timedelta(days=9)
+    )
     return made
 
 
@@ -90,7 +96,9 @@ def test_nothing_that_is_typed_is_a_syntax_error(m, query):
     m.search(query, now=NOW, limit=3)
 
 
-@pytest.mark.parametrize("query", ['"', '""', "-", "--", '-"', "a AND (b OR", "c++", "node.js", "x:y", "\x00", "'; drop table"])
+@pytest.mark.parametrize(
+    "query", ['"', '""', "-", "--", '-"', "a AND (b OR", "c++", "node.js", "x:y", "\x00", "'; drop table"]
+)
 def test_what_breaks_other_engines_is_just_words(m, query):
     keys(m, query)
     assert keys(m, "c++")[0] == "c++ style"

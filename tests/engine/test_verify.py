@@ -1,5 +1,6 @@
 """Facts that carry a check: fresh, stale, and commands only when allowed."""
 
+import json
 import subprocess
 from datetime import datetime, timezone
 
@@ -46,6 +47,15 @@ def test_a_command_runs_only_when_allowed_and_never_in_a_shell(m, tmp_path):
     states(m, allow_commands=True)
     assert (tmp_path / "ran.txt").exists()
     assert (tmp_path / ";").exists(), "every word is an argument, none is a shell's"
+
+
+def test_a_command_that_came_with_an_import_is_never_run(m, tmp_path):
+    line = {"kind": "fact", "key": "k", "text": "v", "sensitivity": "internal", "check": "cmd:touch ran.txt"}
+    line["source"] = {"id": "anna", "kind": "user"}
+    (tmp_path / "in.jsonl").write_text(json.dumps(line) + "\n")
+    m.import_jsonl(str(tmp_path / "in.jsonl"), now=NOW)
+    assert states(m, allow_commands=True) == {"k": "skipped"}
+    assert not (tmp_path / "ran.txt").exists()
 
 
 def test_a_command_says_by_its_exit_code(m):

@@ -102,3 +102,13 @@ def test_ids_grow_though_the_clock_goes_back(box: Box) -> None:
     entries = [box.add(f"e{i}", "--at", stamp(seconds=-i)) for i in range(5)]
     assert entries == sorted(entries)
     assert [row["text"] for row in box.data("fact", "history", "k")] == ["v4", "v3", "v2", "v1", "v0"]
+
+
+def test_an_id_at_the_end_of_time_is_still_followed_by_greater_ones(box: Box) -> None:
+    """Someone's file says the greatest time there is; a wrap-around would make every later value look older."""
+    last = "ffffffff-ffff-7fff-bfff-fffffffffff0"
+    line = f'{{"kind":"fact","key":"k","id":"{last}","text":"v","sensitivity":"internal"}}'
+    box.ok("import", "jsonl", "-", "--trusted", stdin=line.encode())
+    made = [box.set("k", f"v{i}")["id"] for i in range(3)]
+    assert [last, *made] == sorted({last, *made})
+    assert [row["text"] for row in box.data("fact", "history", "k")] == ["v2", "v1", "v0", "v"]

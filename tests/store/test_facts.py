@@ -271,6 +271,7 @@ def test_what_a_write_syncs_and_in_which_order(box: Box, monkeypatch: pytest.Mon
     wrap("rename", lambda self, old, new: f"rename {'sidecar' if 'meta' in new else 'text'}")
     wrap("append", lambda self, name, data: f"append {folder(self)}")
     wrap("sync", lambda self: f"sync {folder(self)}")
+
     def steps(*words: str) -> list[str]:
         done.clear()
         box.ok(*words)

@@ -284,7 +284,7 @@ def test_the_files_are_private_and_ignored_by_git(box: Box) -> None:
     for path in (box.root / ".memcli/work").iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE((box.root / ".memcli/work").stat().st_mode) == 0o700
-    assert (box.root / ".gitignore").read_text() == "/.memcli/\n"
+    assert (box.root / ".gitignore").read_text() == "/.memcli/\n.*.tmp\n"
 
 
 def test_writers_of_one_session_lose_nothing(box: Box) -> None:
