@@ -190,7 +190,8 @@ def history(ctx: Context, key: str, *, clearance: str = "internal", reveal: bool
     live, former = facts.get(store, key), forget.history(store, key)
     if live is None and not former:
         raise errors.NotFound("no fact of this key, now or before", hint="memcli fact list")
-    rows = [] if live is None else [show.fact(live, now, half_life) | {"reason": "current", "ended_at": None}]
+    now_is = "current" if live is not None and policy.current(live, now, store.settings) else "expired"
+    rows = [] if live is None else [show.fact(live, now, half_life) | {"reason": now_is, "ended_at": None}]
     seen = [(live, rows[0])] if live is not None else []
     seen += [(f.fact, show.former(f, now, half_life)) for f in former]
     cleared = [row for fact, row in seen if fact.sensitivity <= limit]
