@@ -418,9 +418,22 @@ def _ibans(low: str) -> "Iterator[Span]":
         size = int(_IBANS[at + 2 : at + 4]) if at % 4 == 0 else 99
         if len(places) < size or low[places[size - 1] + 1 : places[size - 1] + 2].isalnum():
             continue
-        code = "".join(low[i] for i in places[:size])
-        if int("".join(str(int(c, 36)) for c in code[4:] + code[:4])) % 97 == 1:
-            yield start, places[size - 1] + 1, "iban"
+        code, end = "".join(low[i] for i in places[:size]), places[size - 1] + 1
+        if not code[4 : _DIGITS.get(code[:2], 0)].isdigit() and code[:2] in _DIGITS:
+            continue
+        if int("".join(str(int(c, 36)) for c in code[4:] + code[:4])) % 97 == 1 and not _in_uuid(low, start, end):
+            yield start, end, "iban"
+
+
+# How far the digits of an account number go, where the code of the country could begin a hexadecimal group.
+_DIGITS = {"ad": 12, "ae": 23, "ba": 20, "be": 16, "de": 22, "ee": 20}
+
+
+def _in_uuid(low: str, start: int, end: int) -> bool:
+    """Whether the span lies in a UUID (RFC 9562): one in a hundred of those that begin like an IBAN fits its check."""
+    window = max(0, start - 36)
+    uuids = _re(r"(?<![a-z0-9])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![a-z0-9])").finditer(low, window, end + 36)
+    return any(m.start() <= start and end <= m.end() for m in uuids)
 
 
 def _registered(low: str) -> "Iterator[Span]":
