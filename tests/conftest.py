@@ -15,7 +15,7 @@ from support import CHECKOUT, NOW, Box, Ran
 
 from memcli.base import files
 
-pytest_plugins = ["pytester"]
+pytest_plugins = ["pytester", "figures"]
 
 # A store as a fixture serves all examples of a property: more keys in it do no harm.
 _SHARED = [hypothesis.HealthCheck.function_scoped_fixture, hypothesis.HealthCheck.too_slow]

@@ -174,12 +174,14 @@ class Box:
         """A month's log."""
         return self.root / "episodes" / f"{month}.md"
 
-    def tree(self, *, state: bool = False) -> dict[str, bytes]:
-        """Every tracked file with its bytes; state: what is in .memcli too."""
+    def tree(self, *, state: bool = False, index: bool = False) -> dict[str, bytes]:
+        """Every tracked file with its bytes; state: what is in .memcli too; index: and the index, which readers write."""
         return {
             str(p.relative_to(self.root)): p.read_bytes()
             for p in sorted(self.root.rglob("*"))
-            if p.is_file() and (state or ".memcli" not in p.relative_to(self.root).parts)
+            if p.is_file()
+            and (state or ".memcli" not in p.relative_to(self.root).parts)
+            and (index or not p.name.startswith("index."))
         }
 
     def touched(self) -> dict[str, tuple[int, int, int]]:

@@ -58,6 +58,13 @@ def show(t: datetime) -> str:
     return t.isoformat(timespec="milliseconds" if t.microsecond >= 1000 else "seconds") + "Z"
 
 
+def wall_ns() -> int:
+    """The system's time in nanoseconds since 1970, as file systems stamp their files with; no record carries it."""
+    import time
+
+    return time.time_ns()
+
+
 def now(text: str | None = None) -> datetime:
     """The given instant (as `parse` reads it), else the system clock in whole seconds. Raises UsageError."""
     return datetime.now(UTC).replace(microsecond=0) if text is None else parse(text)

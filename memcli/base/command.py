@@ -12,7 +12,7 @@ from memcli.base.value import Value, value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import IO
 
 TIMEOUT_SECONDS = 60.0
@@ -51,6 +51,38 @@ def fetch(
     except OSError as e:
         raise errors.SystemFailure(f"cannot run {words[0]}: {e.strerror}") from e
     return done.returncode, done.stdout
+
+
+def stream(
+    words: "Sequence[str]", *, folder: str | None = None, given: bytes = b"", timeout_seconds: float = TIMEOUT_SECONDS
+) -> "Iterator[bytes]":
+    """What a program says on stdout, piece by piece as it comes, however much; it is killed when the reader stops.
+
+    given: a short text for its stdin. Raises SystemFailure when it cannot be started, takes too long or fails.
+    """
+    try:
+        program = subprocess.Popen(
+            list(words), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder
+        )
+    except OSError as e:
+        raise errors.SystemFailure(f"cannot run {words[0]}: {e.strerror}") from e
+    assert program.stdin is not None
+    assert program.stdout is not None
+    deadline = time.monotonic() + timeout_seconds
+    try:
+        with contextlib.suppress(BrokenPipeError):
+            program.stdin.write(given)
+            program.stdin.close()
+        while piece := program.stdout.read(1 << 20):
+            yield piece
+            if time.monotonic() > deadline:
+                raise errors.SystemFailure(f"{words[0]} did not end within {timeout_seconds:g} seconds")
+        if program.wait() != 0:
+            raise errors.SystemFailure(f"{words[0]} failed with exit code {program.returncode}")
+    finally:
+        program.kill()
+        program.stdout.close()
+        program.wait()
 
 
 def ask(words: "Sequence[str]", text: str, *, timeout_seconds: float = TIMEOUT_SECONDS, most: int = MOST_BYTES) -> Done:

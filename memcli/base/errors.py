@@ -98,6 +98,14 @@ class SecretFound(Refused):
     hint = "leave it out, or store it with --allow-secret (label restricted)"
 
 
+class Purged(Refused):
+    """The value was purged: a tombstone keeps it from being learned again by accident."""
+
+    code = "purged"
+    hint = "--include-forgotten keeps it all the same, and takes the tombstone away"
+    by_set = "memcli fact set KEY VALUE --include-forgotten"
+
+
 class Brake(Refused):
     """A sweep would take away more than is plausible."""
 

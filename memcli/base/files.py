@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MAX_FILE_BYTES = 1 << 20
 
+_MARK = (1 << 63) - 1
+
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -118,6 +120,25 @@ class Folder:
         finally:
             os.close(fd)
 
+    def pieces(self, name: str, size: int, overlap: int = 0) -> "Iterator[bytes]":
+        """A regular file of any length, `size` bytes at a time, each piece after the last `overlap` bytes of the one before.
+
+        Nothing where there is none. Raises as `read`.
+        """
+        fd = self._open(name)
+        if fd is None:
+            return
+        try:
+            _plain(fd, self.where(name))
+            kept = b""
+            while piece := os.read(fd, size):
+                yield kept + piece
+                kept = (kept + piece)[-overlap:] if overlap else b""
+        except OSError as e:
+            fail("read", self.where(name), e)
+        finally:
+            os.close(fd)
+
     def tail(self, name: str, count: int) -> tuple[bytes, int]:
         """The last `count` bytes of a file and its size; (b"", 0) when there is none. Raises as `read`."""
         fd = self._open(name)
@@ -150,7 +171,7 @@ class Folder:
         fd = None
         try:
             fd = os.open(name, _NEW, 0o600, dir_fd=self._fd)
-            _write_all(fd, data)
+            write_all(fd, data)
             if durable:
                 fsync(fd)
         except OSError as e:
@@ -264,6 +285,20 @@ class Folder:
         except OSError as e:
             fail("look at", self.where(name), e)
 
+    def stamps(self, names: "Iterable[str]", suffix: str = "") -> list[tuple[int, int]]:
+        """Two figures a file that change whenever it does: the time of its last change (ctime, in nanoseconds), which
+        no program can set, and inode and size in one. (0, 0) for what is not there.
+        """
+        fd, found = self._fd, []
+        for name in names:
+            try:
+                info = os.stat(name + suffix, dir_fd=fd, follow_symlinks=False)
+            except OSError:
+                found.append((0, 0))
+            else:
+                found.append((info.st_ctime_ns, (info.st_ino << 21 ^ info.st_size) & _MARK))
+        return found
+
     def replace(self, name: str, data: bytes, *, durable: bool = True) -> None:
         """Replace a whole file atomically and (durable) for good."""
         temp = f".{name}.{os.getpid()}.tmp"
@@ -290,43 +325,6 @@ def absolute(path: str) -> str:
         return os.path.abspath(path)
     except FileNotFoundError:
         raise errors.SystemFailure("the current folder is gone", hint="cd to one that is there") from None
-
-
-def write_named(path: str, data: bytes) -> None:
-    """Write a file that a person named, whole or not at all, readable by its owner alone.
-
-    A link is followed, and a device or pipe (`/dev/stderr`) is written into. Raises UsageError, NotFound, SystemFailure.
-    """
-    if not path:
-        raise errors.UsageError("the path of the file is empty")
-    try:
-        mode = os.stat(path).st_mode
-    except FileNotFoundError:
-        mode = stat.S_IFREG
-    except OSError as e:
-        fail("write", path, e)
-    if stat.S_ISDIR(mode):
-        raise errors.UsageError("this is a folder; name a file in it", path=path)
-    if not stat.S_ISREG(mode):
-        _pour(path, data)
-        return
-    where, name = os.path.split(os.path.realpath(absolute(path)))
-    with Folder(where) as d:
-        if d.missing or not name:
-            raise errors.NotFound("no such folder", path=where)
-        d.replace(name, data)
-
-
-def _pour(path: str, data: bytes) -> None:
-    """Write into what is no plain file. Raises SystemFailure."""
-    try:
-        fd = os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
-        try:
-            _write_all(fd, data)
-        finally:
-            os.close(fd)
-    except OSError as e:
-        fail("write", path, e)
 
 
 def _plain(fd: int, path: str, limit: int | None = None) -> os.stat_result:
@@ -389,7 +387,8 @@ def _read_all(fd: int, size: int) -> bytes:
     return b"".join(pieces)
 
 
-def _write_all(fd: int, data: bytes) -> None:
+def write_all(fd: int, data: bytes) -> None:
+    """Every byte, however many calls it takes. Raises OSError."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memcli.engine.consolidate import Report
+    from memcli.engine.memorize import Remembered
     from memcli.model.records import Episode, Fact
 
 
@@ -31,11 +32,12 @@ def remember(
     modality: str | None = None,
     allow_secret: bool = False,
     allow_pii: bool = False,
+    include_forgotten: bool = False,
 ) -> Output:
     """Keep a text wherever it belongs: working memory, an episode, and as proposals the facts that it states.
 
     Working memory when a session is named, an episode from importance 0.4 on (0.5 unless named). Proposed facts wait for
-    more witnesses or for a review; they are not facts yet.
+    more witnesses or for a review; they are not facts yet, unless promotion.policy in memcli.toml says "immediate".
 
     Example: memcli remember "The deploy target is Fly.io." --session s-2026-11-15
     """
@@ -58,19 +60,25 @@ def remember(
         modality=modality or "text",
         allow_secret=allow_secret,
         allow_pii=allow_pii,
+        include_forgotten=include_forgotten,
         default_kind=session.writer_kind(),
     )
+    return _remembered(done)
+
+
+def _remembered(done: "Remembered") -> Output:
     data: dict[str, Any] = {
         "working": done.working or None,
         "episode": done.episode.id if done.episode else None,
         "repeated": done.repeated,
         "proposed": _rows(done.proposed),
         "again": _rows(done.again),
+        "written": _rows(done.written),
         "known": done.known,
     }
     lines = [f"working {done.working}\n"] if done.working else []
     lines += [f"episode {done.episode.id}\n"] if done.episode else []
-    lines += [*_lines("proposed", done.proposed), *_lines("seen again", done.again)]
+    lines += [*_lines("proposed", done.proposed), *_lines("seen again", done.again), *_lines("fact", done.written)]
     notes = (*done.notes, "an episode with this text stands already") if done.repeated else done.notes
     return Output(data, "".join(lines), notes=notes)
 
@@ -125,9 +133,12 @@ def _reports(reports: "list[Report]", notes: tuple[str, ...], *, dry_run: bool) 
             text.append(_head(report, dry_run=dry_run))
             text += _lines("  proposed", report.proposed)
             text += _lines("  seen again", report.again)
+            text += _lines("  fact", report.written)
         notes += report.notes
         if report.left:
             notes += (f"{report.left} statements are left for the next pass",)
+        if report.purged:
+            notes += (f"{report.purged} left out: what they say was purged",)
         if report.skipped:
             notes += (f"{report.skipped} lines of the transcript could not be read",)
     return Listing([_row(r) for r in reports], "".join(text), notes=tuple(dict.fromkeys(notes)))
@@ -140,6 +151,7 @@ def _head(report: "Report", *, dry_run: bool) -> str:
         "episode" if len(report.episodes) == 1 else "episodes": len(report.episodes),
         "proposed": len(report.proposed),
         "seen again": len(report.again),
+        "fact" if len(report.written) == 1 else "facts": len(report.written),
         "known already": report.known,
         "cleaned up": report.cleaned,
     }
@@ -157,6 +169,7 @@ def _row(report: "Report") -> "dict[str, Any]":
         "episodes": [_episode(e) for e in report.episodes],
         "proposed": _rows(report.proposed),
         "again": _rows(report.again),
+        "written": _rows(report.written),
         "procedure": report.procedure or None,
         "unchanged": report.unchanged,
         "known": report.known,
@@ -164,6 +177,7 @@ def _row(report: "Report") -> "dict[str, Any]":
         "repeated": report.repeated,
         "cleaned": report.cleaned,
         "skipped": report.skipped,
+        "purged": report.purged,
     }
     found: dict[str, Any] = show.scrub(row)
     return found
@@ -175,7 +189,7 @@ def _episode(made: "Episode") -> "dict[str, Any]":
 
 
 def _rows(found: "Iterable[Fact]") -> "list[dict[str, Any]]":
-    """Proposals as data; of what is above internal only that it is there."""
+    """Proposals and facts as data; of what is above internal only that it is there."""
     from memcli.cli import show
     from memcli.store import proposals
 

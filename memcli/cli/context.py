@@ -1,6 +1,6 @@
 """`memcli context`: the block to paste into a prompt."""
 
-from memcli.base import errors, files
+from memcli.base import errors
 from memcli.cli import session
 from memcli.cli.call import Context, Output
 from memcli.model import labels
@@ -52,9 +52,12 @@ def context(
         now=session.now(ctx),
         clearance=None if clearance is None else labels.sensitivity(clearance),
         limit=None if budget is None else engine.budget(budget),
+        receipt=receipt is not None or format == "json" or ctx.json,
     )
     if receipt is not None:
-        files.write_named(receipt, _json(made.receipt))
+        from memcli.base import named
+
+        named.write(receipt, _json(made.receipt))
     if format == "json":
         return Output(engine.as_json(made), _json({"format": 1, "data": engine.as_json(made)}).decode())
     return Output(engine.as_json(made) if ctx.json else None, made.text)

@@ -37,6 +37,7 @@ def add(
     importance: str | None = None,
     allow_secret: bool = False,
     allow_pii: bool = False,
+    include_forgotten: bool = False,
 ) -> Output:
     """Append an episode to its month: what was done and what came of it.
 
@@ -58,6 +59,7 @@ def add(
         importance=importance,
         allow_secret=allow_secret,
         allow_pii=allow_pii,
+        include_forgotten=include_forgotten,
         default_kind=session.writer_kind(),
         task=task or "",
         session=session_ or "",

@@ -20,13 +20,20 @@ _SHOWN_BAD = 20
 
 
 def import_(
-    ctx: Context, foreign: str, path: str, *, trusted: bool = False, supersede: bool = False, dry_run: bool = False
+    ctx: Context,
+    foreign: str,
+    path: str,
+    *,
+    trusted: bool = False,
+    supersede: bool = False,
+    dry_run: bool = False,
+    include_forgotten: bool = False,
 ) -> Output:
     """Bring records in from a file: jsonl, one record a line. A second run adds nothing.
 
     Records keep what they say of their source but count at most as medium, unless --trusted says that this is a backup
     of your own store. A key that has another value here is left alone unless --supersede is given. Bad lines are
-    counted and named by number, and never stop the rest.
+    counted and named by number, and never stop the rest. What was purged here is passed over and counted.
 
     Example: memcli import jsonl backup.jsonl --trusted
     Example: memcli import jsonl notes.jsonl --dry-run
@@ -35,12 +42,18 @@ def import_(
 
     labels.choice(foreign, "format", FORMATS)
     loader = load.Loader(
-        session.store(ctx), now=session.now(ctx), trusted=trusted, supersede=supersede, dry_run=dry_run
+        session.store(ctx),
+        now=session.now(ctx),
+        trusted=trusted,
+        supersede=supersede,
+        dry_run=dry_run,
+        include_forgotten=include_forgotten,
     )
     with _opened(path) as stream:
         report = loader.load(load.lines(stream))
     counts = {n: getattr(report, n) for n in ("created", "superseded", "updated", "unchanged", "archived")}
     data = {**counts, "conflicts": list(report.conflicts), "masked": report.masked, "restricted": report.restricted}
+    data["purged"] = report.purged
     data["bad"] = [{"line": number, "why": why} for number, why in report.bad]
     word = "would import" if dry_run else "imported"
     said = f"{word}: {', '.join(f'{v} {k}' for k, v in counts.items() if v) or 'nothing'}\n"
@@ -48,12 +61,19 @@ def import_(
 
 
 def export(
-    ctx: Context, foreign: str, path: str = "-", directory: str = ".", *, clearance: str = "restricted"
+    ctx: Context,
+    foreign: str,
+    path: str = "-",
+    directory: str = ".",
+    *,
+    clearance: str = "restricted",
+    force: bool = False,
 ) -> Output:
     """Write the whole store as a file (jsonl), or one procedure as a SKILL.md folder (skill).
 
     jsonl is a backup, one record a line, which `import` reads back. It holds restricted records too, so keep it
-    private, or leave them out with --clearance internal. skill takes the procedure's key and a folder.
+    private, or leave them out with --clearance internal. skill takes the procedure's key and a folder; a SKILL.md there
+    that is no export of that procedure, or was edited since, stays unless --force is given.
 
     Example: memcli export jsonl backup.jsonl
     Example: memcli export skill "release to production" .claude/skills
@@ -64,7 +84,7 @@ def export(
     if foreign == "skill":
         from memcli.cli import procedure
 
-        return procedure.export_skill(ctx, path, directory)
+        return procedure.export_skill(ctx, path, directory, force=force)
     store, limit = session.store(ctx), labels.sensitivity(clearance)
     if path == "-":
         lines, done = dump.to_text(store, limit)
@@ -102,6 +122,8 @@ def _notes(report: "Report") -> tuple[str, ...]:
         notes.append(f"{len(bad) - _SHOWN_BAD} more bad lines")
     if conflicts:
         notes.append(f"{len(conflicts)} left alone: their keys have other values here (--supersede replaces those)")
+    if report.purged:
+        notes.append(f"{report.purged} left out: they were purged here (--include-forgotten takes them in)")
     if report.masked:
         notes.append(f"{report.masked} with credentials or personal data replaced by their type")
     if report.restricted:

@@ -35,6 +35,7 @@ def set_(
     create: bool = False,
     allow_secret: bool = False,
     allow_pii: bool = False,
+    include_forgotten: bool = False,
 ) -> Output:
     """Keep a fact; a new value of a key replaces the old one, which stays in its history.
 
@@ -78,6 +79,7 @@ def set_(
         create=create,
         allow_secret=allow_secret,
         allow_pii=allow_pii,
+        include_forgotten=include_forgotten,
         default_kind=session.writer_kind(),
     )
     return _written(written.fact, written.how, (*warn, *written.notes))
@@ -200,26 +202,37 @@ def history(ctx: Context, key: str, *, clearance: str = "internal", reveal: bool
     return Listing(cleared, text, notes=(f"{withheld} withheld; --reveal shows them",) if withheld else ())
 
 
-def forget(ctx: Context, key: str, *, yes: bool = False, dry_run: bool = False, purge: bool = False) -> Output:
+def forget(
+    ctx: Context,
+    key: str,
+    *,
+    yes: bool = False,
+    dry_run: bool = False,
+    purge: bool = False,
+    prove: bool = False,
+    no_tombstone: bool = False,
+) -> Output:
     """Put a fact into the trash, where `restore` finds it for at least 30 days.
 
-    --purge erases its former values too; git history is not touched.
+    --purge erases its former values and proposals too, and leaves tombstones: salted hashes that keep the value from
+    being learned again by accident. --prove searches the whole store for it afterwards.
 
     Example: memcli fact forget "code freeze" --yes
+    Example: memcli fact forget "home address" --purge --prove --yes
     """
     from memcli.cli import record
 
-    return record.forget(ctx, key, yes=yes, dry_run=dry_run, purge=purge)
+    return record.forget(ctx, key, yes=yes, dry_run=dry_run, purge=purge, prove=prove, no_tombstone=no_tombstone)
 
 
-def restore(ctx: Context, key: str) -> Output:
+def restore(ctx: Context, key: str, *, include_forgotten: bool = False) -> Output:
     """Bring back a fact that was forgotten, expired, faded or superseded, by key or id.
 
     Example: memcli fact restore "code freeze"
     """
     from memcli.cli import record
 
-    return record.restore(ctx, key)
+    return record.restore(ctx, key, include_forgotten=include_forgotten)
 
 
 def adopt(

@@ -2,7 +2,7 @@
 
 import os
 
-from memcli.base import errors, files
+from memcli.base import errors
 from memcli.cli import session
 from memcli.cli.call import Context, Listing, Output
 from memcli.model import keys, labels, policy
@@ -144,20 +144,12 @@ def show(ctx: Context, key: str, *, reveal: bool = False) -> Output:
     return Output(row, "".join([*lines, "\n", f"{row['text']}\n\n" if row["text"] else "", *steps]))
 
 
-def export_skill(store_ctx: Context, key: str, directory: str) -> Output:
+def export_skill(ctx: Context, key: str, directory: str, *, force: bool) -> Output:
     """Write a procedure as NAME/SKILL.md below a folder."""
     from memcli.engine import procedural
-    from memcli.model import redact
-    from memcli.store import procedures
 
-    found = procedures.get(session.store(store_ctx), keys.normal(key))
-    if found is None:
-        raise errors.NotFound("no procedure of this key", hint="memcli procedure list")
-    name, text = procedural.skill(found)
-    with files.Folder(os.path.abspath(directory), name, create=True) as d:
-        d.replace("SKILL.md", str.__str__(redact.mask(text)).encode())
-        path = d.where("SKILL.md")
-    return Output({"path": path, "name": name}, f"{path}\n")
+    path = procedural.write_skill(session.store(ctx), key, directory, force=force)
+    return Output({"path": path, "name": os.path.basename(os.path.dirname(path))}, f"{path}\n")
 
 
 def _cleared(ctx: Context, clearance: str) -> "tuple[list[Procedure], int]":

@@ -3,13 +3,32 @@
 from memcli.cli import session
 from memcli.cli.call import Context, Output
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def forget(ctx: Context, record: str, *, yes: bool = False, dry_run: bool = False, purge: bool = False) -> Output:
+    from memcli.engine.forget import Forgotten
+    from memcli.engine.prove import Proof
+
+
+def forget(
+    ctx: Context,
+    record: str,
+    *,
+    yes: bool = False,
+    dry_run: bool = False,
+    purge: bool = False,
+    prove: bool = False,
+    no_tombstone: bool = False,
+) -> Output:
     """Put a record into the trash, where `restore` finds it for at least 30 days.
 
-    --purge erases its former values too; git history is not touched.
+    --purge erases its former values and proposals too, and leaves tombstones: salted hashes that keep the value from
+    being learned again by accident. --prove searches the whole store for it afterwards, and exits 4 when something is
+    left; git history is searched too, but never changed.
 
     Example: memcli forget "code freeze" --yes
+    Example: memcli forget "home address" --purge --prove --yes
     """
     from memcli.engine import forget as engine
 
@@ -17,23 +36,84 @@ def forget(ctx: Context, record: str, *, yes: bool = False, dry_run: bool = Fals
     if not dry_run:
         found = engine.forget(store, record, now=now, purge=purge, dry_run=True)
         session.confirm(_question(found, purge), yes=yes)
-    done = engine.forget(store, record, now=now, purge=purge, dry_run=dry_run)
+    done = engine.forget(store, record, now=now, purge=purge, prove=prove, tombstone=not no_tombstone, dry_run=dry_run)
     word = "would forget" if dry_run else "forgotten"
-    data = {"how": word, "layer": done.layer, "ids": list(done.ids), "erased": done.erased}
+    data: dict[str, Any] = {"how": word, "layer": done.layer, "ids": list(done.ids), "erased": done.erased}
+    data |= {"tombstones": done.tombstones, "proof": _proof_row(done.proof) if done.proof else None}
     erased = f", {done.erased} former values erased" if done.erased else ""
-    return Output(data, f"{word}{erased}\n")
+    text = f"{word}{erased}\n" + (_proof_text(done.proof) if done.proof else "")
+    left = done.proof is not None and not done.proof.clean and not dry_run
+    return Output(data, text, notes=_notes(done, dry_run=dry_run), exit_code=4 if left else 0)
 
 
-def restore(ctx: Context, record: str) -> Output:
+def restore(ctx: Context, record: str, *, include_forgotten: bool = False) -> Output:
     """Bring back a record that was forgotten, expired, faded or superseded.
 
     Example: memcli restore "code freeze"
     """
     from memcli.engine import forget as engine
 
-    back = engine.restore(session.store(ctx), record, now=session.now(ctx))
+    back = engine.restore(session.store(ctx), record, now=session.now(ctx), include_forgotten=include_forgotten)
     return Output({"how": "restored", "id": back.id, "sensitivity": str(back.sensitivity)}, "restored\n")
 
 
 def _question(found: "object", purge: bool) -> str:
     return "Erase this record and its former values for good?" if purge else "Put this record into the trash?"
+
+
+def _proof_row(proof: "Proof") -> "dict[str, Any]":
+    git = proof.git
+    return {
+        "clean": proof.clean,
+        "looked": proof.looked,
+        "skipped": proof.skipped,
+        "found": [{"area": t.area, "path": t.path, "count": t.count} for t in proof.found],
+        "git": {"objects": git.objects, "holding": list(git.holding), "reachable": git.reachable} if git else None,
+    }
+
+
+def _proof_text(proof: "Proof") -> str:
+    from memcli.base import text
+
+    looked = ", ".join(f"{count} {area}" for area, count in proof.looked.items())
+    objects = f"; {proof.git.objects} git objects" if proof.git else "; no git repository"
+    lines = [f"looked at: {looked} files{objects}\n"]
+    lines += [f"left: {t.area}\t{text.one_line(t.path)}\t{t.count}\n" for t in proof.found]
+    lines += [] if proof.found else ["left outside git: nothing\n"]
+    if proof.git:
+        held, reachable = len(proof.git.holding), proof.git.reachable
+        lines.append(
+            f"left in git: {held} objects, {reachable} of them reachable\n" if held else "left in git: nothing\n"
+        )
+    return "".join(lines)
+
+
+def _notes(done: "Forgotten", *, dry_run: bool) -> tuple[str, ...]:
+    notes = []
+    if done.tombstones:
+        notes.append(
+            "tombstones.jsonl keeps it from being learned again by accident; it holds salted hashes, no values"
+        )
+    proof = done.proof
+    if proof is None:
+        return tuple(notes)
+    if proof.skipped:
+        notes.append(f"{proof.skipped} links or devices were not looked into")
+    if proof.found and not dry_run:
+        notes.append("what is left stands in other records: memcli forget ID --purge, memcli work clear, or edit them")
+    if proof.git and proof.git.holding:
+        notes += _git_notes(done.layer, proof)
+    return tuple(notes)
+
+
+def _git_notes(layer: str, proof: "Proof") -> list[str]:
+    """How to rewrite history; memcli does not do it."""
+    import shlex
+
+    notes = []
+    if proof.git and proof.git.reachable:
+        paths = " ".join(f"--path {shlex.quote(p)}" for p in proof.paths)
+        how = f"--invert-paths {paths}" if layer == "facts" else "--replace-text FILE (FILE holds the text)"
+        notes.append(f"history is removed by: git filter-repo {how}")
+    notes.append("what nothing leads to any more goes by: git reflog expire --expire=now --all && git gc --prune=now")
+    return [*notes, "clones, remotes and backups have copies of their own"]

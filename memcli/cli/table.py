@@ -62,6 +62,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "forget": ("memcli.cli.record", "forget"),
     "restore": ("memcli.cli.record", "restore"),
     "search": ("memcli.cli.search", "search"),
+    "retrieve": ("memcli.cli.retrieve", "retrieve"),
     "graph": ("memcli.cli.relation", "graph"),
     "review list": ("memcli.cli.review", "list_"),
     "review show": ("memcli.cli.review", "show"),

@@ -34,7 +34,7 @@ WORDS: dict[str, str] = {
     "tag": "a tag; repeat for more",
     "domain": "the field of knowledge it belongs to",
     "importance": "how much it matters: 0 to 1",
-    "derived_from": "the key or id of a record it was concluded from; repeat for more",
+    "derived_from": "the key or id of a record it was concluded from; repeat for more, \"\" for none",
     "valid_from": "since when it is true (RFC 3339)",
     "valid_to": "until when it is true (RFC 3339)",
     "relation": "a kind of relation: is_a, part_of, related, opposite, causes, example, or a name of your own",
@@ -69,6 +69,9 @@ WORDS: dict[str, str] = {
     "trusted": "this is a backup of your own store: keep what it says as it is",
     "dry_run": "say what would be done, and do nothing",
     "yes": "do not ask; needed where nobody can answer",
+    "prove": "search the whole store and its git objects for it afterwards; needs --purge",
+    "no_tombstone": "leave no salted hash of it behind; then nothing keeps it from being learned again",
+    "include_forgotten": "also what was purged; its tombstone is taken away",
     "purge": "erase it from the archive and the trash too; cannot be undone",
     # What happened.
     "session_": "the session it belongs to; for working memory MEMCLI_SESSION where not named",

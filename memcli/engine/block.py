@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from memcli.engine.rank import Scored
+    from memcli.engine.choice import Chosen
     from memcli.model.redact import Redacted
 
 SECTIONS = {
@@ -47,11 +47,11 @@ class Writer:
         self.hidden = 0
         self.masked = 0
 
-    def record(self, scored: "Scored") -> "Redacted":
+    def record(self, chosen: "Chosen") -> "Redacted":
         """The line or paragraph of one record, ending in its citation."""
-        item = scored.record
+        item = chosen.record
         if isinstance(item, Fact):
-            return self.fact(item, scored.confidence)
+            return self.fact(item, chosen.confidence)
         if isinstance(item, Episode):
             return self.episode(item)
         return self.procedure(item)

@@ -2,7 +2,8 @@
 
 Plan, then apply. The plan is made without a lock (a model may think meanwhile) and looked at again under it; each part is
 idempotent by itself (an episode's id follows from what it is made of, a proposal counts a run once), so a stopped run is
-simply run again. Nothing becomes a fact here, and our own context output is never learned.
+simply run again. Nothing becomes a fact here unless memcli.toml says that it may at once, and our own context output is
+never learned.
 """
 
 from datetime import datetime, timedelta
@@ -14,7 +15,7 @@ from memcli.engine.digest import SOURCE, About
 from memcli.model import labels, redact, working
 from memcli.model.records import Episode, Fact
 from memcli.model.working import SUMMARY, Entry, Item, Session
-from memcli.store import episodes, proposals
+from memcli.store import episodes, facts, proposals
 from memcli.store import working as store_of
 
 TYPE_CHECKING = False
@@ -53,6 +54,7 @@ class Plan(Value):
     fresh: tuple[str, ...] = ()
     stale: frozenset[str] = frozenset()
     skipped: int = 0
+    purged: int = 0
     notes: tuple[str, ...] = ()
 
 
@@ -60,14 +62,17 @@ class Plan(Value):
 class Report(Value):
     """What consolidating one session did, or would do.
 
-    again: proposals with one more witness; known: statements that are facts already; left: statements that were not looked
-    at because the pass was full; repeated: episodes that stand already; skipped: lines of the transcript that were unreadable.
+    again: proposals with one more witness; written: facts at once, where the store's settings say so; known: statements that
+    are facts already; left: statements that were not looked at because the pass was full; repeated: episodes that stand
+    already; skipped: lines of the transcript that were unreadable;
+    purged: items and statements that were left out because what they say was purged.
     """
 
     session: str
     episodes: tuple[Episode, ...] = ()
     proposed: tuple[Fact, ...] = ()
     again: tuple[Fact, ...] = ()
+    written: tuple[Fact, ...] = ()
     procedure: str = ""
     unchanged: int = 0
     known: int = 0
@@ -75,12 +80,13 @@ class Report(Value):
     repeated: int = 0
     cleaned: int = 0
     skipped: int = 0
+    purged: int = 0
     notes: tuple[str, ...] = ()
 
     @property
     def quiet(self) -> bool:
         """True when nothing changed."""
-        return not (self.episodes or self.proposed or self.again or self.cleaned or self.procedure)
+        return not (self.episodes or self.proposed or self.again or self.written or self.cleaned or self.procedure)
 
 
 def run(
@@ -121,13 +127,14 @@ def plan(
     labels.choice(about.outcome or "unknown", "outcome", labels.OUTCOMES)
     held = store_of.read(store, work.session_id(session))
     said = _said(transcript, held, now)
-    items = [*_held(working.live(held, now)), *said]
+    items, purged = _without_purged(store, [*_held(working.live(held, now)), *said], session)
     minutes, below = working.cleaning(work.ram_used(store.settings))
     found = Plan(
         session=session,
         now=now,
         stale=frozenset(h.id for h in held.held if working.stale(h, now, minutes, below)),
         skipped=transcript.skipped if transcript else 0,
+        purged=purged,
     )
     new = _new(store, items)
     open_ = compress.by_clearance(new)[0]
@@ -143,7 +150,7 @@ def apply(store: "Store", found: Plan) -> Report:
         return _report(found, list(found.proposed), [], 0)
     with store.writing() as w:
         done = propose.write(w, found.claims, found.now)
-        made = [episodes.append(w, e) for e in found.episodes if not digest.stands(store, e.text, e.at, e.id)]
+        made = [episodes.append(w, e) for e in found.episodes if _is_new(store, e)]
         cleaned = _mark(w, found)
     idle = [p for p in found.proposed if not p.writes]
     report = _report(found, [*done, *idle], made, cleaned, _keep_way(store, found))
@@ -153,6 +160,25 @@ def apply(store: "Store", found: Plan) -> Report:
 def _held(held: Session) -> list[Item]:
     """Entries as notes, then notes and messages."""
     return [*(_as_item(e) for e in held.entries), *held.items]
+
+
+def _is_new(store: "Store", episode: Episode) -> bool:
+    held = store.tombstones()
+    purged = held is not None and held.hold(episodes.LAYER, "", episode.text)
+    return not purged and not digest.stands(store, episode.text, episode.at, episode.id)
+
+
+def _without_purged(store: "Store", items: list[Item], session: str) -> tuple[list[Item], int]:
+    """Less those that say what was purged: an episode of them would bring it back. And how many."""
+    held = store.tombstones()
+    if held is None:
+        return items, 0
+    kept = []
+    for item in items:
+        stated = [(facts.LAYER, c.key, c.text) for c in _claims(item, session)]
+        if not any(held.hold(*said) for said in (*stated, (episodes.LAYER, "", item.text))):
+            kept.append(item)
+    return kept, len(items) - len(kept)
 
 
 def _as_item(entry: Entry) -> Item:
@@ -342,6 +368,7 @@ def _report(
         episodes=tuple(made),
         proposed=tuple(p.fact for p in what if p.how == "proposed"),
         again=tuple(p.fact for p in what if p.how == "seen again"),
+        written=tuple(p.fact for p in what if p.how == "written"),
         procedure=procedure or "",
         unchanged=sum(p.how == "unchanged" for p in what),
         known=sum(p.how == "known" for p in what),
@@ -349,5 +376,6 @@ def _report(
         repeated=found.repeated,
         cleaned=cleaned,
         skipped=found.skipped,
+        purged=found.purged + sum(p.how == "purged" for p in what),
         notes=found.notes,
     )

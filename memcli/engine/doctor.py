@@ -4,15 +4,29 @@ import os
 import stat
 from datetime import datetime, timedelta
 
-from memcli.base import errors, files
+from memcli.base import command, errors, files
 from memcli.base.value import Value, value
+from memcli.engine import lineage
 from memcli.model import keys, labels, redact, sidecar
-from memcli.store import archive, episodes, facts, folder, names, pair, procedures, recovery, sources, working
+from memcli.store import (
+    archive,
+    episodes,
+    facts,
+    folder,
+    names,
+    pair,
+    procedures,
+    proposals,
+    recovery,
+    sources,
+    working,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from memcli.model.records import Fact
     from memcli.store.folder import Store, Writing
 
 PAIR_LAYERS = ("facts", "procedures", "proposed/facts", "proposed/procedures")
@@ -24,6 +38,11 @@ _FUTURE_SLACK = timedelta(days=1)
 CODES = {
     "bad_label": ("error", "no valid sensitivity label: treated as restricted", "write one of the four labels into it"),
     "bad_key": ("warning", "a key that no key may be: `get` does not find it", "write another key into its file"),
+    "bad_tombstone": (
+        "error",
+        "a line of tombstones.jsonl that cannot be read: what it keeps out could be learned again",
+        "restore it from git; the other lines hold",
+    ),
     "bad_name": ("warning", "a name that no log or record has", "move it out of the store"),
     "conflict_copy": ("warning", "a synchroniser's conflict copy: not read", "merge it by hand, then delete it"),
     "conflict_markers": ("error", "merge conflict markers", "resolve the merge"),
@@ -52,6 +71,11 @@ CODES = {
         "the two files have different labels: the stricter holds",
         "memcli fact set KEY --sensitivity LABEL",
     ),
+    "circular": (
+        "warning",
+        "derived from itself, over other facts: made by hand",
+        'memcli fact set KEY --derived-from ... without the circle ("" for nothing)',
+    ),
     "leavings": ("note", "an editor's leavings: not read", "delete it"),
     "leftover_sidecar": ("warning", "a sidecar left by an interrupted delete", "memcli doctor --fix"),
     "newer_format": ("error", "written by a newer memcli", "upgrade memcli"),
@@ -73,6 +97,11 @@ CODES = {
         "a sidecar without its text",
         "restore the text from git; after 7 days --fix puts it into the trash",
     ),
+    "purged": (
+        "warning",
+        "what was purged has come back, with a merge or by hand",
+        "memcli forget it with --purge, or keep it: memcli fact set KEY VALUE --include-forgotten",
+    ),
     "secret": (
         "error",
         "a credential below label restricted",
@@ -80,7 +109,22 @@ CODES = {
     ),
     "torn": ("warning", "an entry whose writer was stopped: never acknowledged, not read", "memcli doctor --fix"),
     "torn_line": ("warning", "a line of the archive that cannot be read", "restore it from git"),
+    "tracked_state": (
+        "warning",
+        "git tracks the store's state: lock, trash and working memory would be shared",
+        "git rm -r --cached .memcli",
+    ),
     "two_files": ("error", "two files for one key: the stricter label holds", "memcli doctor --fix"),
+    "unknown_basis": (
+        "note",
+        "derived from what is nowhere in the store: it is kept, and trusted as an unknown source",
+        "nothing, or name another basis with memcli fact set KEY --derived-from",
+    ),
+    "unknown_target": (
+        "note",
+        "a relation to a key that no fact has: it is kept",
+        "nothing; set that fact, or memcli fact unrelate",
+    ),
     "unfinished": ("warning", "left by a writer that was stopped", "memcli doctor --fix"),
     "unknown_setting": (
         "warning",
@@ -113,8 +157,10 @@ def examine(store: "Store", now: datetime) -> list[Finding]:
         found += _guarded(store, lambda layer=layer: _pairs(store, layer, now))
     found += _guarded(store, lambda: _logs(store, now))
     found += _guarded(store, lambda: _sources(store))
+    found += _guarded(store, lambda: _purged(store))
     for layer in (facts.LAYER, episodes.LAYER, procedures.LAYER):
         found += _guarded(store, lambda layer=layer: _archives(store, layer))
+    found += _guarded(store, lambda: _bonds(store))
     return sorted(found, key=lambda f: (f.path, f.line, f.code))
 
 
@@ -158,6 +204,17 @@ def _store(store: "Store") -> "Iterator[Finding]":
     with store.folder(folder.STATE) as inside:
         if inside.read("journal", limit=None):
             yield Finding(code="unfinished", path=f"{folder.STATE}/journal")
+    if _tracked(store.root):
+        yield Finding(code="tracked_state", path=folder.STATE)
+
+
+def _tracked(root: str) -> bool:
+    """True when git tracks a file of the store's state; False without git."""
+    try:
+        done = command.run(["git", "-C", root, "ls-files", "--", folder.STATE])
+    except errors.SystemFailure:
+        return False
+    return done.code == 0 and bool(done.out.strip())
 
 
 def _pairs(store: "Store", layer: str, now: datetime) -> "Iterator[Finding]":
@@ -237,6 +294,24 @@ def _secrets(path: str, text: str, line: int = 0) -> "Iterator[Finding]":
         yield Finding(code="secret", path=path, line=line, detail=", ".join(kinds))
 
 
+def _bonds(store: "Store") -> "Iterator[Finding]":
+    """Relations and bases that lead nowhere or in a circle: how many, by no name."""
+    held = list(facts.every(store))
+    known = {key for f in held for key in (f.key, *f.renamed_from)}
+    for fact in held:
+        loose = sum(str(row.get("target")) not in known for row in fact.relations)
+        if loose:
+            yield Finding(code="unknown_target", path=_path(fact), detail=str(loose))
+    for fact, loose in lineage.unknown(store, held):
+        yield Finding(code="unknown_basis", path=_path(fact), detail=str(loose))
+    for fact in lineage.circular(held):
+        yield Finding(code="circular", path=_path(fact))
+
+
+def _path(fact: "Fact") -> str:
+    return f"{facts.LAYER}/{fact.name}{pair.MD}"
+
+
 def _logs(store: "Store", now: datetime) -> "Iterator[Finding]":
     months = set(episodes.months(store))
     with store.folder(episodes.LAYER) as d:
@@ -264,6 +339,23 @@ def _sources(store: "Store") -> "Iterator[Finding]":
         for name in sorted(d.names()):
             if name.endswith(sources.SUFFIX) and not name.startswith(".") and not sources.readable(d, name):
                 yield Finding(code="damaged_source", path=f"sources/{name}")
+
+
+def _purged(store: "Store") -> "Iterator[Finding]":
+    """Damaged tombstones, and records that have come back in spite of theirs."""
+    held = store.tombstones()
+    if held is None:
+        return
+    yield from (Finding(code="bad_tombstone", path=folder.TOMBSTONES, line=n) for n in held.damaged)
+    for fact in facts.every(store):
+        if held.hold(facts.LAYER, fact.key, fact.text):
+            yield Finding(code="purged", path=f"{facts.LAYER}/{fact.name}{pair.MD}")
+    for proposal in proposals.every(store):
+        if held.hold(facts.LAYER, proposal.key, proposal.text):
+            yield Finding(code="purged", path=f"{proposals.LAYER}/{proposal.name}{pair.MD}")
+    for entry in episodes.newest(store):
+        if held.hold(episodes.LAYER, "", entry.text or entry.task):
+            yield Finding(code="purged", path=f"{episodes.LAYER}/{entry.month}.md", detail=entry.id)
 
 
 def _archives(store: "Store", layer: str) -> "Iterator[Finding]":

@@ -1,16 +1,17 @@
 """The store as JSON lines, one record a line, nothing left out: its backup, and what `load` reads back.
 
 Facts have the fields of their sidecar and front matter beside `kind`, `key` and `text`; a former value has `archived`
-with reason and time and stands before its successor. Episodes, procedures and sources have the fields of their files.
+with reason and time and stands before its successor. A proposal has the fields of a fact. Episodes, procedures and sources
+have the fields of their files.
 """
 
 import json
 
-from memcli.base import files
+from memcli.base import named
 from memcli.base.value import Value, as_dict, value
 from memcli.model import labels, policy, sidecar
 from memcli.model.records import Episode, Fact, Procedure, SourceRecord
-from memcli.store import archive, episodes, facts, procedures, sources
+from memcli.store import archive, episodes, facts, monthly, procedures, proposals, sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def to_text(store: "Store", clearance: "Sensitivity") -> "tuple[list[str], Dumpe
 def to_file(store: "Store", path: str, clearance: "Sensitivity") -> Dumped:
     """Write a dump to a file that its owner alone can read, whole or not at all. Raises NotFound, SystemFailure."""
     lines, done = to_text(store, clearance)
-    files.write_named(path, "".join(lines).encode())
+    named.write(path, "".join(lines).encode())
     return done
 
 
@@ -63,6 +64,8 @@ def _all(store: "Store") -> "Iterator[tuple[dict[str, Any], Sensitivity]]":
     for record in sources.every(store):
         yield source_row(record), labels.INTERNAL
     yield from _facts(store)
+    for proposal in proposals.every(store):
+        yield fact_row(proposal) | {"kind": "proposal"}, proposal.sensitivity
     for procedure in procedures.every(store):
         yield procedure_row(procedure), procedure.sensitivity
     for month in episodes.months(store):
@@ -121,7 +124,7 @@ def fact_row(fact: Fact) -> "dict[str, Any]":
 
 def episode_row(episode: Episode) -> "dict[str, Any]":
     """An episode as one JSON object."""
-    raw = episodes.as_raw(episode.replace(unknown=None))
+    raw = monthly.as_raw(episode.replace(unknown=None))
     row = {"kind": "episode", "id": raw.pop("id"), "at": raw.pop("at"), "text": episode.text, **raw}
     return row | ({"unknown": dict(episode.unknown)} if episode.unknown else {})
 

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from memcli.base import errors, ids
 from memcli.base.value import Value, value
+from memcli.engine import erase
 from memcli.model import keys, labels, policy
 from memcli.model.records import Episode, Fact, Former
 from memcli.store import archive, episodes, facts
@@ -12,56 +13,73 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from memcli.engine import prove
     from memcli.model.labels import Sensitivity
     from memcli.store.folder import Store, Writing
 
 
 @value
 class Forgotten(Value):
-    """What was (or with dry_run would be) forgotten: the layer, the ids of live values, and erased former values."""
+    """What was (or with dry_run would be) forgotten.
+
+    layer: facts or episodes; ids: of live values; erased: former values that went for good; tombstones: how many were
+    written; proof: what a search of the whole store found of it afterwards, None where nobody asked.
+    """
 
     layer: str
     ids: tuple[str, ...]
     erased: int = 0
+    tombstones: int = 0
+    proof: "prove.Proof | None" = None
 
 
-def forget(store: "Store", ref: str, *, now: datetime, purge: bool = False, dry_run: bool = False) -> Forgotten:
+def forget(
+    store: "Store",
+    ref: str,
+    *,
+    now: datetime,
+    purge: bool = False,
+    prove: bool = False,
+    tombstone: bool = True,
+    dry_run: bool = False,
+) -> Forgotten:
     """Put a fact (by key or id) or an episode (by id) into the trash. purge: erase it there and in the archive too.
 
-    Raises NotFound. A damaged record can be forgotten: its files go to the trash as they are.
+    prove: search the whole store for what was purged (with dry_run: for what would be) and say where it still stands.
+    tombstone: purge leaves salted hashes, which keep the value from being learned again by accident.
+    Raises NotFound, UsageError (prove without purge). A damaged record can be forgotten: its files go to the trash as
+    they are.
     """
-    if dry_run:
-        return _what(store, ref, purge)
-    with store.writing() as w:
-        episode = find_episode(store, ref)
-        if episode is not None:
-            return _forget_episode(w, episode, now, purge)
-        fact = find_fact(store, ref)
-        if fact is None:
-            return _purge_former(w, ref, purge)
-        with facts.Shelf(store) as shelf:
-            gone = [_whole(f, now) for f in shelf.rivals(fact.key)] or [_whole(fact, now)]
-        facts.remove(w, [(f, "forgotten") for f in gone], now, place="trash")
-        erased = _erase(store, fact.key, gone) if purge else 0
-        return Forgotten(layer=facts.LAYER, ids=tuple(f.id for f in gone), erased=erased)
+    if prove and not purge:
+        raise errors.UsageError("only what is purged can be proved to be gone", hint="--purge --prove")
+    what = _what(store, ref, purge)
+    done = what.done if dry_run else _carry_out(store, ref, now, purge, tombstone)
+    if not prove:
+        return done
+    from memcli.engine import prove as search
+
+    return done.replace(proof=search.run(store, what.said, names=what.names, layer=done.layer))
 
 
-def restore(store: "Store", ref: str, *, now: datetime) -> Fact | Episode:
+def restore(store: "Store", ref: str, *, now: datetime, include_forgotten: bool = False) -> Fact | Episode:
     """Bring back what was forgotten, expired, faded or superseded, by key or id.
 
     From the trash, and after expiry, a value comes back under its own id; a superseded one is written anew over the
-    present one. Raises NotFound, Exists (the key has another value), Refused when several values could be meant.
+    present one. include_forgotten: also one that was purged and has come back with a clone's archive.
+    Raises NotFound, Exists (the key has another value), UsageError when several values could be meant, Purged.
     """
     with store.writing() as w:
         if ids.valid(ref):
             found = _former_episode(store, ref)
             if found is not None:
+                erase.check_episode(w, found[0], again=include_forgotten)
                 return _restore_episode(w, *found)
             ended = find_episode(store, ref)
             if ended is not None and policy.expired(ended, now):
                 episodes.take_out(w, ended.month, {ref: "expired"}, now, place="archive")
                 return _restore_episode(w, ended, "archive")
         choice, live = _choose(store, ref, now)
+        erase.check(w, facts.LAYER, choice.fact.key, choice.fact.text, again=include_forgotten)
         if choice.place == _UNSWEPT:
             return facts.put(w, _kept_alive(store, choice.fact, now), choice.fact)
         if choice.reason == "superseded":
@@ -81,13 +99,6 @@ def history(store: "Store", key: str) -> list[Former]:
     key = keys.normal(key)
     live = facts.get(store, key)
     return [f for f in _of_keys(store, (key, *_all_keys(live)), live) if f.place == "archive"][::-1]
-
-
-def file_names(store: "Store", key: str) -> list[str]:
-    """The file names under which a key's values may lie."""
-    live = facts.get(store, key) if keys.possible(key) else None
-    regular = [keys.file_name(key), keys.hidden_name(key)] if keys.possible(key) else []
-    return regular if live is None or live.name in regular else [live.name, *regular]
 
 
 def find_fact(store: "Store", ref: str) -> Fact | None:
@@ -116,53 +127,66 @@ def find_episode(store: "Store", ref: str) -> Episode | None:
     return None
 
 
-_PLACES = ("archive", "trash")
 _UNSWEPT = "live"
 
 
-def _what(store: "Store", ref: str, purge: bool) -> Forgotten:
+@value
+class _What(Value):
+    """What a ref means: the answer of a dry run, the (key, text) pairs that would go, and their file names."""
+
+    done: Forgotten
+    said: tuple[tuple[str, str], ...] = ()
+    names: tuple[str, ...] = ()
+
+
+def _what(store: "Store", ref: str, purge: bool) -> _What:
     episode = find_episode(store, ref)
     if episode is not None:
-        return Forgotten(layer=episodes.LAYER, ids=(ref,))
+        texts = (episode.text, episode.task, *episode.findings)
+        said = tuple(("", text) for text in texts if text.strip())
+        return _What(done=Forgotten(layer=episodes.LAYER, ids=(ref,)), said=said, names=(episode.month,))
     fact = find_fact(store, ref)
-    if fact is None and not purge:
+    live: list[Fact] = []
+    if fact is not None:
+        with facts.Shelf(store) as shelf:
+            live = shelf.rivals(fact.key) or [fact]
+    elif not purge:
         raise errors.NotFound("no record of this key or id", hint="memcli fact list, memcli episode list")
-    with facts.Shelf(store) as shelf:
-        live = shelf.rivals(fact.key) or [fact] if fact else []
-    erased = _erase(store, fact.key if fact else keys.normal(ref), live, dry_run=True) if purge else 0
-    return Forgotten(layer=facts.LAYER, ids=tuple(f.id for f in live), erased=erased)
+    ids_of = tuple(f.id for f in live)
+    if not purge:
+        return _What(done=Forgotten(layer=facts.LAYER, ids=ids_of))
+    gone = erase.of_key(store, fact.key if fact else keys.normal(ref), live)
+    return _What(done=Forgotten(layer=facts.LAYER, ids=ids_of, erased=gone.count), said=gone.values, names=gone.names)
 
 
-def _purge_former(w: "Writing", ref: str, purge: bool) -> Forgotten:
-    erased = _erase(w.store, keys.normal(ref), []) if purge and not ids.valid(ref) else 0
-    if not erased:
+def _carry_out(store: "Store", ref: str, now: datetime, purge: bool, tombstone: bool) -> Forgotten:
+    with store.writing() as w:
+        episode = find_episode(store, ref)
+        if episode is not None:
+            return _forget_episode(w, episode, now, purge, tombstone)
+        fact = find_fact(store, ref)
+        if fact is None:
+            return _purge_former(w, ref, now, purge, tombstone)
+        with facts.Shelf(store) as shelf:
+            gone = [_whole(f, now) for f in shelf.rivals(fact.key)] or [_whole(fact, now)]
+        done = Forgotten(layer=facts.LAYER, ids=tuple(f.id for f in gone))
+        buried = erase.bury(w, erase.of_key(store, fact.key, gone), now) if purge and tombstone else 0
+        facts.remove(w, [(f, "forgotten") for f in gone], now, place="trash")
+        if not purge:
+            return done
+        what = erase.of_key(store, fact.key, gone)
+        erase.carry_out(w, what, now)
+        return done.replace(erased=what.count, tombstones=buried)
+
+
+def _purge_former(w: "Writing", ref: str, now: datetime, purge: bool, tombstone: bool) -> Forgotten:
+    """Purge a key of which only former values or proposals are left."""
+    what = erase.of_key(w.store, keys.normal(ref), []) if purge and not ids.valid(ref) else None
+    if what is None or not what.values:
         raise errors.NotFound("no record of this key or id", hint="memcli fact list, memcli episode list")
-    return Forgotten(layer=facts.LAYER, ids=(), erased=erased)
-
-
-def _erase(store: "Store", key: str, gone: list[Fact], *, dry_run: bool = False) -> int:
-    """Erase the former values of a key, also those from before it was renamed; how many."""
-    plan: dict[tuple[str, str], set[str] | None] = {}  # (file name, place): ids, None for the whole file
-    count = 0
-    chain = {f.supersedes for f in gone}
-    former_keys = [k for f in gone for k in reversed(f.renamed_from)]
-    for each in dict.fromkeys([key, *former_keys]):
-        names = dict.fromkeys([*(f.name for f in gone if each == key), *file_names(store, each)])
-        kept = {(n, p): facts.former(store, n, p) for n in names for p in _PLACES}
-        for row in [f.fact for rows in kept.values() for f in reversed(rows)]:
-            chain |= {row.supersedes} if each == key or row.id in chain else set()
-        # Another fact may have taken an old key since: of its file only what leads to this one, and what was before it.
-        born = max((f.created_at for f in gone if each in f.renamed_from and each != key), default=None)
-        taken = each != key and keys.possible(each) and facts.get(store, each) is not None
-        for where, rows in kept.items():
-            old = {f.fact.id for f in rows if born is None or f.at < born or (f.at == born and not taken)}
-            old |= {f.fact.id for f in rows if f.fact.id in chain}
-            plan[where] = None if len(old) == len(rows) else old
-            count += len(old)
-    for (name, place), held in plan.items():
-        if not dry_run and held != set():
-            archive.without(store, facts.LAYER, name, held, place)
-    return count
+    buried = erase.bury(w, what, now) if tombstone else 0
+    erase.carry_out(w, what, now)
+    return Forgotten(layer=facts.LAYER, ids=(), erased=what.count, tombstones=buried)
 
 
 def _whole(fact: Fact, now: datetime) -> Fact:
@@ -170,16 +194,18 @@ def _whole(fact: Fact, now: datetime) -> Fact:
     return fact if ids.valid(fact.id) else fact.replace(id=ids.new(now))
 
 
-def _forget_episode(w: "Writing", episode: Episode, now: datetime, purge: bool) -> Forgotten:
+def _forget_episode(w: "Writing", episode: Episode, now: datetime, purge: bool, tombstone: bool) -> Forgotten:
+    buried = erase.bury_episode(w, episode, now) if purge and tombstone else 0
     episodes.take_out(w, episode.month, {episode.id: "forgotten"}, now, place="trash")
     erased = 0
     if purge:
-        erased = sum(archive.without(w.store, episodes.LAYER, episode.month, {episode.id}, p) for p in _PLACES)
-    return Forgotten(layer=episodes.LAYER, ids=(episode.id,), erased=erased)
+        erased = sum(archive.without(w.store, episodes.LAYER, episode.month, {episode.id}, p) for p in erase.PLACES)
+        erase.drop_derived(w)
+    return Forgotten(layer=episodes.LAYER, ids=(episode.id,), erased=erased, tombstones=buried)
 
 
 def _former_episode(store: "Store", ref: str) -> tuple[Episode, str] | None:
-    for place in _PLACES:
+    for place in erase.PLACES:
         for episode, _, _ in episodes.former(store, place):
             if episode.id == ref:
                 return episode, place
@@ -240,8 +266,8 @@ def _owners(store: "Store", key: str) -> list[Fact]:
 def _of_keys(store: "Store", wanted: tuple[str, ...], live: Fact | None) -> list[Former]:
     """Former values of a key and of those that it had before, oldest first, each as strict as what followed it."""
     found: dict[tuple[str, str], Former] = {}
-    for name in dict.fromkeys(n for key in wanted for n in file_names(store, key)):
-        for place in _PLACES:
+    for name in dict.fromkeys(n for key in wanted for n in erase.file_names(store, key)):
+        for place in erase.PLACES:
             for former in facts.former(store, name, place):
                 if former.fact.key in wanted and (live is None or former.fact.id != live.id):
                     found.setdefault((former.fact.id, place), former)
@@ -283,7 +309,7 @@ def _heirs(store: "Store", key: str) -> "Sensitivity":
 
 
 def _every_former(store: "Store") -> list[Former]:
-    return [f for p in _PLACES for n in archive.names(store, facts.LAYER, p) for f in facts.former(store, n, p)]
+    return [f for p in erase.PLACES for n in archive.names(store, facts.LAYER, p) for f in facts.former(store, n, p)]
 
 
 def _renew(w: "Writing", fact: Fact, live: Fact | None, now: datetime) -> Fact:

@@ -4,6 +4,7 @@ A scanner may only raise a label or replace text; nothing here lowers anything.
 """
 
 import os
+from datetime import datetime
 
 from memcli.base import clock, errors
 from memcli.base.value import Value, value
@@ -39,6 +40,15 @@ def ttl(minutes: int) -> int:
     if not 0 <= minutes <= clock.MAX_TTL_MINUTES:
         raise errors.UsageError("the TTL is out of range", hint="0 (for ever) to 52596000 minutes (100 years)")
     return minutes
+
+
+def episode_ttl(settings: "Settings", at: datetime, now: datetime) -> int:
+    """The TTL in minutes of an episode that names none: the store's, or none for one that would be over already.
+
+    Who brings in what is older than the retention wants it kept (docs/decisions/0013).
+    """
+    minutes: int = settings["defaults.episode_ttl_minutes"]
+    return minutes if (now - at).total_seconds() < 60 * minutes else 0
 
 
 def default_source(kind: str) -> Source:

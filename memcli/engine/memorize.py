@@ -1,4 +1,4 @@
-"""Remembering one text in every layer that it belongs to: working memory, an episode, proposed facts."""
+"""Remembering one text in every layer that it belongs to: working memory, an episode, proposed facts (or facts at once)."""
 
 from datetime import datetime
 
@@ -30,13 +30,15 @@ if TYPE_CHECKING:
         extract: bool
         allow_secret: bool
         allow_pii: bool
+        include_forgotten: bool
 
 
 @value
 class Remembered(Value):
     """Where a text went. working: the id in working memory or ""; episode: None when it was not important enough.
 
-    repeated: the episode stands already; proposed, again: facts proposed, and proposals with one more witness.
+    repeated: the episode stands already; proposed, again: facts proposed, and proposals with one more witness; written:
+    facts at once, where the store's settings say so.
     """
 
     working: str = ""
@@ -44,6 +46,7 @@ class Remembered(Value):
     repeated: bool = False
     proposed: tuple[Fact, ...] = ()
     again: tuple[Fact, ...] = ()
+    written: tuple[Fact, ...] = ()
     known: int = 0
     notes: tuple[str, ...] = ()
 
@@ -66,12 +69,14 @@ def run(
     extract: bool = True,
     allow_secret: bool = False,
     allow_pii: bool = False,
+    include_forgotten: bool = False,
     default_kind: str = "unknown",
 ) -> Remembered:
     """Keep a text in the working memory of its session, as an episode from importance 0.4, and propose what it states.
 
-    The same text within the hour makes no second episode. Raises UsageError (also when there is no place for it),
-    SecretFound, Damaged, Locked, SystemFailure.
+    The same text within the hour makes no second episode. include_forgotten: also a text that was purged, or that states
+    what was; the tombstones go. Raises UsageError (also when there is no place for it), SecretFound, Purged, Damaged,
+    Locked, SystemFailure.
     """
     settings = store.settings
     if session:
@@ -90,8 +95,10 @@ def run(
         importance=matter,
         tags=tags,
         modality=modality,
+        again=include_forgotten,
     )
     claims = _claims(said, like, role) if extract else []
+    propose.check_forgotten(store, said, claims, again=include_forgotten)
     eventful = matter >= settings["remember.episode_from"]
     if not (session or eventful or claims):
         hint = f"--session S, or an importance of at least {settings['remember.episode_from']:g}"
@@ -104,9 +111,10 @@ def run(
         "default_kind": default_kind,
     }
     common |= {"allow_secret": allow_secret, "allow_pii": allow_pii}
+    about: dict[str, Any] = {"session": like.run, "agent": agent, "include_forgotten": include_forgotten}
     done = Remembered(notes=taken.notes)
     if eventful:
-        done = _with_episode(store, done, text, said, now, {"session": like.run, "agent": agent} | common)
+        done = _with_episode(store, done, text, said, now, about | common)
     if claims:
         done = _with_facts(store, done, claims, now)
     return _with_working(store, done, session, text, said, now, {"role": role} | common) if session else done
@@ -145,5 +153,6 @@ def _with_facts(store: "Store", done: Remembered, claims: list[propose.Claim], n
     return done.replace(
         proposed=tuple(p.fact for p in what if p.how == "proposed"),
         again=tuple(p.fact for p in what if p.how == "seen again"),
+        written=tuple(p.fact for p in what if p.how == "written"),
         known=sum(p.how == "known" for p in what),
     )

@@ -11,8 +11,9 @@ Every verb takes `now` (an aware datetime); without it MEMCLI_NOW, else the cloc
 import os
 from datetime import datetime
 
-from memcli.base import clock, errors
-from memcli.engine import context, doctor, forget, recount, remember, stores, sweep, view
+from memcli.base import errors
+from memcli.engine import context, doctor, forget, memory_layers, recount, remember, stores, sweep, view
+from memcli.engine.memory_layers import instant as _now
 from memcli.model import keys, labels, policy
 from memcli.model.records import Episode, Fact, Former
 from memcli.store import facts, folder
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from memcli.engine.work import Kept, WorkFields
     from memcli.engine.work import Seen as Held
     from memcli.model.redact import Redacted
-    from memcli.store.folder import Store
 
 
 def open_memory(path: "str | os.PathLike[str] | None" = None, *, tenant: str | None = None) -> "Memory":
@@ -48,11 +48,11 @@ def init(path: "str | os.PathLike[str] | None" = None, *, tenant: str | None = N
     return Memory(folder.Store(made.root, tenant=made.tenant, why="made"))
 
 
-class Memory:
-    """One store, open. Nothing is held between calls: no lock, no file, no cache of records."""
+class Memory(memory_layers.Layers):
+    """One store, open. Nothing is held between calls: no lock, no file, no cache of records.
 
-    def __init__(self, store: "Store") -> None:
-        self.store = store
+    The verbs of retrieval, opinions, relations, procedures, sources and review are in engine.memory_layers.
+    """
 
     def __repr__(self) -> str:
         return f"Memory({self.store.root!r})"
@@ -104,14 +104,26 @@ class Memory:
         return remember.adopt(self.store, key, now=_now(now), sensitivity=sensitivity)
 
     def forget(
-        self, ref: str, *, purge: bool = False, dry_run: bool = False, now: datetime | None = None
+        self,
+        ref: str,
+        *,
+        purge: bool = False,
+        prove: bool = False,
+        tombstone: bool = True,
+        dry_run: bool = False,
+        now: datetime | None = None,
     ) -> "Forgotten":
-        """Put a fact (key or id) or an episode (id) into the trash; purge erases former values too."""
-        return forget.forget(self.store, ref, now=_now(now), purge=purge, dry_run=dry_run)
+        """Put a fact (key or id) or an episode (id) into the trash; purge erases former values too.
 
-    def restore(self, ref: str, *, now: datetime | None = None) -> Fact | Episode:
-        """Bring back what was forgotten, expired, faded or superseded."""
-        return forget.restore(self.store, ref, now=_now(now))
+        prove: search the whole store for it then; tombstone: purge keeps it from being learned again by accident.
+        """
+        return forget.forget(
+            self.store, ref, now=_now(now), purge=purge, prove=prove, tombstone=tombstone, dry_run=dry_run
+        )
+
+    def restore(self, ref: str, *, include_forgotten: bool = False, now: datetime | None = None) -> Fact | Episode:
+        """Bring back what was forgotten, expired, faded or superseded; include_forgotten: what was purged, too."""
+        return forget.restore(self.store, ref, now=_now(now), include_forgotten=include_forgotten)
 
     def add_episode(self, text: str, *, now: datetime | None = None, **fields: "Unpack[EpisodeFields]") -> Episode:
         """Append one episode; see engine.recount.add_episode for the fields and errors."""
@@ -217,7 +229,7 @@ class Memory:
 
     def context(self, task: str = "", **options: "Any") -> "Redacted":
         """The context block as text; options as in `block`."""
-        return self.block(task, **options).text
+        return self.block(task, receipt=False, **options).text
 
     def block(
         self,
@@ -227,15 +239,18 @@ class Memory:
         clearance: str | None = None,
         now: datetime | None = None,
         request: "dict[str, Any] | None" = None,
+        receipt: bool = True,
         **query: "Any",
     ) -> "Block":
-        """The context block with its receipt. budget: tokens, or characters as "8000c"; query: fields of context.Query."""
+        """The context block with its receipt. budget: tokens, or characters as "8000c"; receipt: list all candidates in it;
+        query: fields of context.Query."""
         return context.build(
             self.store,
             context.Query(task=task, request=context.checked_request(request) if request else None, **query),
             now=_now(now),
             clearance=None if clearance is None else labels.sensitivity(clearance),
             limit=None if budget is None else context.budget(str(budget)),
+            receipt=receipt,
         )
 
     def sweep(self, *, dry_run: bool = False, yes: bool = False, now: datetime | None = None) -> "Report":
@@ -274,19 +289,19 @@ class Memory:
         trusted: bool = False,
         supersede: bool = False,
         dry_run: bool = False,
+        include_forgotten: bool = False,
         now: datetime | None = None,
     ) -> "ImportReport":
         """Bring records in from JSON lines; see engine.load.Loader."""
         from memcli.engine import load
 
-        loader = load.Loader(self.store, now=_now(now), trusted=trusted, supersede=supersede, dry_run=dry_run)
+        loader = load.Loader(
+            self.store,
+            now=_now(now),
+            trusted=trusted,
+            supersede=supersede,
+            dry_run=dry_run,
+            include_forgotten=include_forgotten,
+        )
         with open(path, "rb") as stream:
             return loader.load(load.lines(stream))
-
-
-def _now(now: datetime | None) -> datetime:
-    if now is None:
-        return clock.now(os.environ.get("MEMCLI_NOW") or None)
-    if now.tzinfo is None:
-        raise errors.UsageError("now is a naive time", hint="give it a time zone: datetime.now(timezone.utc)")
-    return now.replace(microsecond=0)

@@ -7,10 +7,10 @@ flagged for review, keeps its validation, and is never deleted by the tool.
 import json
 from datetime import datetime
 
-from memcli.base import errors, ids
+from memcli.base import errors, files, ids, sha256
 from memcli.base.value import as_dict
 from memcli.engine import intake
-from memcli.model import keys, labels, policy, records
+from memcli.model import keys, labels, policy, records, redact
 from memcli.model.records import Procedure, Step
 from memcli.store import procedures
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from memcli.store.folder import Store, Writing
 
 RATE_STEP = 0.1
+_SKILL_FILE = "SKILL.md"
+_SKILL_METADATA = "\nmetadata:\n"
 BEST = 5
 
 
@@ -148,6 +150,45 @@ def skill(found: Procedure) -> tuple[str, str]:
     lines += [f"  {k}: {json.dumps(v, ensure_ascii=False)}" for k, v in metadata.items()]
     lines += ["---", "", f"# {found.title}", "", found.text, "", f"A starting point, adapt it ({rate}).", "", *rows, ""]
     return name, "\n".join(lines)
+
+
+def write_skill(store: "Store", key: str, directory: str, *, force: bool = False) -> str:
+    """Write an approved procedure as NAME/SKILL.md below a folder; the path.
+
+    A SKILL.md that is not an export of this procedure, or was edited since, is only replaced with force.
+    Raises NotFound, Exists, and what `skill` raises.
+    """
+    found = procedures.get(store, keys.normal(key))
+    if found is None:
+        raise errors.NotFound("no procedure of this key", hint="memcli procedure list")
+    name, text = skill(found)
+    made = _signed(str.__str__(redact.mask(text)))
+    with files.Folder(files.absolute(directory), name, create=True) as d:
+        path, there = d.where(_SKILL_FILE), d.read(_SKILL_FILE)
+        if there is not None and not force and not _is_export(there, found.id):
+            raise errors.Exists(
+                "the SKILL.md there is not an export of this procedure, or was edited since",
+                path=path,
+                hint="--force replaces it",
+            )
+        if there != made.encode():
+            d.replace(_SKILL_FILE, made.encode())
+    return path
+
+
+def _signed(text: str) -> str:
+    """With a digest of all the rest in its metadata, by which an edit is noticed."""
+    digest = sha256.hexadecimal(text.encode())[:16]
+    return text.replace(_SKILL_METADATA, f'{_SKILL_METADATA}  digest: "{digest}"\n', 1)
+
+
+def _is_export(data: bytes, made: str) -> bool:
+    """True for an unedited export of the procedure of this id, whatever its value was then."""
+    text = data.decode("utf-8", "replace")
+    head, mark, rest = text.partition(_SKILL_METADATA)
+    _, _, body = rest.partition("\n")
+    bare = f"{head}{mark}{body}"
+    return bool(mark) and _signed(bare) == text and f'\n  id: "{made}"\n' in head + mark + body
 
 
 def _skill_step(step: Step) -> str:

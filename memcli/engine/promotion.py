@@ -2,30 +2,51 @@
 
 Independent means another run or session, one count a run, whatever the source's name. A proposal whose key has another
 value already is never promoted by itself: that is a contradiction, and waits for a person.
+
+Where memcli.toml says "immediate" for a kind of source, what it states is a fact at once. It still replaces no value of
+a source that is trusted more, and none that a person set: there it is proposed like everything else.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from memcli.base import errors, ids
+from memcli.base import clock, errors, ids
+from memcli.engine import trust
 from memcli.model import policy
 from memcli.model.records import Fact, Opinion
-from memcli.store import facts, proposals
+from memcli.store import facts, proposals, sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memcli.store.folder import Store, Writing
 
+_BY_HAND = ("user", "system")
+
 
 def due(store: "Store", now: datetime) -> list[Fact]:
-    """Proposals that the store's settings promote now: observed often enough, in nobody's way, and not doubted."""
-    needed = store.settings["promotion.observations"]
+    """Proposals that the store's settings promote now: observed often enough, in nobody's way, not doubted, not purged."""
+    enough = store.settings["promotion.observations"]
+    blocked = sources.Blocked(store)
     found = []
+    buried = store.tombstones()
     for proposal in proposals.every(store):
-        if proposal.state != "ok" or policy.expired(proposal, now) or proposal.denials:
+        if buried is not None and buried.hold(facts.LAYER, proposal.key, proposal.text):
             continue
+        if proposal.state != "ok" or lapsed(store, proposal, now) or proposal.denials or proposal.source.id in blocked:
+            continue
+        needed = enough if gated(store, proposal.source.kind) else 1
         if proposals.observations(proposal) >= needed and not rival(store, proposal, now):
             found.append(proposal)
     return found
+
+
+def lapsed(store: "Store", proposal: Fact, now: datetime) -> bool:
+    """True when a proposal has ended: its own TTL has run out, or nobody has observed it again for too long.
+
+    Too long is the setting promotion.proposal_ttl_minutes, counted from the last observation; 0 = never.
+    """
+    minutes = store.settings["promotion.proposal_ttl_minutes"]
+    old = minutes > 0 and now - policy.last_seen(proposal) >= timedelta(minutes=min(minutes, clock.MAX_TTL_MINUTES))
+    return old or policy.expired(proposal, now)
 
 
 def rival(store: "Store", proposal: Fact, now: datetime) -> Fact | None:
@@ -41,18 +62,23 @@ def promote(w: "Writing", proposal: Fact, now: datetime, *, by: Opinion | None =
     """Make a fact of a proposal and take the proposal away. by: the person who accepted it, who counts as a witness.
 
     A current fact that says the same gains the proposal's witnesses; another value is superseded.
-    Raises BadData when the stored fact is damaged, Withheld never: labels are kept.
+    Raises BadData when the stored fact is damaged, Purged when this was purged; Withheld never: labels are kept.
     """
+    stored = settle(w, proposal, now, witnesses=(*proposal.confirmations, *((by,) if by else ())))
+    proposals.remove(w, [(proposal, "promoted")], now)
+    return stored
+
+
+def settle(w: "Writing", proposal: Fact, now: datetime, *, witnesses: tuple[Opinion, ...] = ()) -> Fact:
+    """Make a fact of what a proposal says, whether or not it lies in `proposed/`. Raises BadData, Purged."""
     store = w.store
-    witnesses = (*proposal.confirmations, *((by,) if by else ()))
+    store.check_forgotten(facts.LAYER, proposal.key, proposal.text, hint=errors.Purged.by_set)
     live = facts.get(store, proposal.key)
     if live is not None and live.state in ("damaged", "conflict"):
         raise errors.BadData(f"the stored record is {live.state}", path=f"facts/{live.name}.md", hint="memcli doctor")
     made = _value(proposal, live, witnesses, now, store)
     reason = "superseded" if live is not None and policy.current(live, now, store.settings) else "expired"
-    stored = facts.put(w, made, live, at=now, reason=reason)
-    proposals.remove(w, [(proposal, "promoted")], now)
-    return stored
+    return facts.put(w, made, live, at=now, reason=reason)
 
 
 def _value(proposal: Fact, live: Fact | None, witnesses: tuple[Opinion, ...], now: datetime, store: "Store") -> Fact:
@@ -75,5 +101,22 @@ def _value(proposal: Fact, live: Fact | None, witnesses: tuple[Opinion, ...], no
 
 
 def gated(store: "Store", kind: str) -> bool:
-    """True when the store keeps what this kind of source says out of the facts until it is promoted."""
-    return kind not in ("user", "system") and bool(store.settings["promotion.policy"] == "gated")
+    """True when the store keeps what is observed of this kind of source out of the facts until it is promoted."""
+    said: str = store.settings[f"promotion.{kind}"] or store.settings["promotion.policy"]
+    return said == "gated"
+
+
+def at_once(store: "Store", made: Fact, live: Fact | None, now: datetime) -> Fact | None:
+    """The fact to write without waiting, or None where it must be proposed. live: the current fact of the key.
+
+    It is no surer than its source is trusted.
+    """
+    if gated(store, made.source.kind) or made.source.id in sources.Blocked(store):
+        return None
+    ledger = trust.Ledger(store, now, ())
+    own = ledger.source(made.source)
+    if live is not None:
+        by_hand = live.source.kind in _BY_HAND or live.state != "ok"
+        if by_hand or ledger.source(live.source) > own:
+            return None
+    return made.replace(confidence=min(made.confidence, own))

@@ -1,6 +1,7 @@
 """Proposing facts: what was observed goes to `proposed/`, each new run that observes it again is one more witness.
 
-Nothing here makes a fact. Texts are masked, never refused: nobody is there to be asked.
+It is a fact at once only where memcli.toml says so for the kind of its source (`engine/promotion.py`). Texts are masked,
+never refused: nobody is there to be asked.
 """
 
 import re
@@ -8,10 +9,11 @@ from datetime import datetime
 
 from memcli.base import errors, ids, sha256
 from memcli.base.value import Value, value
+from memcli.engine import promotion
 from memcli.model import keys, labels, policy, redact
 from memcli.model.labels import Sensitivity
 from memcli.model.records import Fact, Opinion, Source
-from memcli.store import facts, proposals
+from memcli.store import episodes, facts, proposals, tombstones
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +27,10 @@ _PLACEHOLDER = re.compile(r"\[[A-Z_]{2,24}\]")
 
 @value
 class Claim(Value):
-    """One statement that somebody made, and all that is known of where it comes from. origin: whose item it was found in."""
+    """One statement that somebody made, and all that is known of where it comes from.
+
+    origin: whose item it was found in; again: it may be learned though it was purged.
+    """
 
     key: str
     text: str
@@ -39,11 +44,16 @@ class Claim(Value):
     modality: str = "text"
     agent: str = ""
     ttl_minutes: int = 0
+    again: bool = False
 
 
 @value
 class Proposed(Value):
-    """What becomes of a claim. how: "proposed", "seen again" (one more witness), "unchanged" or "known" (a fact already)."""
+    """What becomes of a claim.
+
+    how: "proposed", "seen again" (one more witness), "written" (a fact at once), "unchanged", "known" (a fact already) or
+    "purged" (a tombstone keeps it out).
+    """
 
     fact: Fact
     how: str
@@ -51,7 +61,7 @@ class Proposed(Value):
     @property
     def writes(self) -> bool:
         """True when a file changes."""
-        return self.how in ("proposed", "seen again")
+        return self.how in ("proposed", "seen again", "written")
 
 
 def plan(store: "Store", claim: Claim, now: datetime) -> Proposed | None:
@@ -64,8 +74,13 @@ def plan(store: "Store", claim: Claim, now: datetime) -> Proposed | None:
         made = made.replace(key=known.key)
         if proposals.same(known.key, known.text) == proposals.same(made.key, made.text):
             return Proposed(fact=known, how="known")
+    if not claim.again and _purged(store, made.key, made.text):
+        return Proposed(fact=made, how="purged")
     old = proposals.find(store, made.key, made.text)
-    if old is None:
+    ready = promotion.at_once(store, made, known, now)
+    if ready is not None and not (old and (old.state != "ok" or old.denials)):
+        return Proposed(fact=ready, how="written")
+    if old is None or (old.state == "ok" and promotion.lapsed(store, old, now)):
         return Proposed(fact=made, how="proposed")
     if old.state != "ok" or proposals.same(old.key, old.text) != proposals.same(made.key, made.text):
         return Proposed(fact=old, how="unchanged")  # a person has changed it
@@ -79,11 +94,25 @@ def write(w: "Writing", claims: "Iterable[Claim]", now: datetime) -> list[Propos
         found = plan(w.store, claim, now)
         if found is None:
             continue
-        if found.writes:
-            old = proposals.find(w.store, found.fact.key, found.fact.text)
-            found = found.replace(fact=proposals.put(w, found.fact, old))
-        done.append(found)
+        if claim.again and found.writes and _purged(w.store, found.fact.key, found.fact.text):
+            tombstones.lift(w, facts.LAYER, found.fact.key, found.fact.text)
+        done.append(found.replace(fact=_write(w, found, now)) if found.writes else found)
     return done
+
+
+def _write(w: "Writing", found: Proposed, now: datetime) -> Fact:
+    old = proposals.find(w.store, found.fact.key, found.fact.text)
+    lapsed = old is not None and promotion.lapsed(w.store, old, now)
+    if found.how != "written":
+        if old is not None and lapsed:
+            proposals.remove(w, [(old, "expired")], now)
+        return proposals.put(w, found.fact, None if lapsed else old)
+    if old is None or lapsed:
+        return promotion.settle(w, found.fact, now)
+    more = _again(old, found.fact, now).fact  # what others have observed before counts for it
+    stored = promotion.settle(w, more.replace(confidence=found.fact.confidence), now, witnesses=more.confirmations)
+    proposals.remove(w, [(old, "promoted")], now)
+    return stored
 
 
 def _cleaned(store: "Store", claim: Claim, now: datetime) -> Fact | None:
@@ -117,6 +146,20 @@ def _cleaned(store: "Store", claim: Claim, now: datetime) -> Fact | None:
         created_at=now,
         updated_at=now,
     )
+
+
+def check_forgotten(store: "Store", text: str, claims: "Iterable[Claim]", *, again: bool) -> None:
+    """Raise Purged for a text that was purged as an episode, or that states a fact that was."""
+    if store.tombstones() is None:
+        return
+    store.check_forgotten(episodes.LAYER, "", text, again=again)
+    for claim in claims:
+        store.check_forgotten(facts.LAYER, claim.key, claim.text, again=again)
+
+
+def _purged(store: "Store", key: str, text: str) -> bool:
+    held = store.tombstones()
+    return held is not None and held.hold(facts.LAYER, key, text)
 
 
 def _fact(store: "Store", made: Fact, now: datetime) -> Fact | None:

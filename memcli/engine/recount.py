@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         sensitivity: str | Sensitivity | None
         allow_secret: bool
         allow_pii: bool
+        include_forgotten: bool
         task: str
         outcome: str
         session: str
@@ -59,13 +60,15 @@ def add_episode(
     ttl_minutes: int | None = None,
     allow_secret: bool = False,
     allow_pii: bool = False,
+    include_forgotten: bool = False,
     default_kind: str = "unknown",
     **fields: "Any",
 ) -> tuple[Episode, tuple[str, ...]]:
     """Append one episode; returns it as stored and what to tell the writer.
 
     fields: task, outcome, session, run, agent, tags, concepts, findings, approach, tools, steps, patterns, modality,
-    evidence, trace, as in records.Episode. Raises UsageError, SecretFound, Locked, SystemFailure.
+    evidence, trace, as in records.Episode. include_forgotten: also a text that was purged; its tombstone goes.
+    Raises UsageError, SecretFound, Purged, Locked, SystemFailure.
     """
     settings = store.settings
     given = {k: v for k, v in fields.items() if v not in (None, "", ())}
@@ -81,6 +84,7 @@ def add_episode(
     fixed = ("source", "evidence")  # what names a thing cannot be replaced by its kind
     taken = intake.take(settings, texts, fixed=fixed, allow_secret=allow_secret, allow_pii=allow_pii)
     label = labels.sensitivity(settings["defaults.sensitivity"] if sensitivity is None else sensitivity)
+    default_ttl = intake.episode_ttl(settings, at or now, now)
     episode = Episode(
         id="",
         at=at or now,
@@ -89,10 +93,15 @@ def add_episode(
         source=speaker,
         confidence=labels.confidence(settings["defaults.confidence"] if confidence is None else confidence),
         importance=records.DEFAULT_IMPORTANCE if importance is None else labels.unit(importance, "importance"),
-        ttl_minutes=settings["defaults.episode_ttl_minutes"] if ttl_minutes is None else intake.ttl(ttl_minutes),
+        ttl_minutes=default_ttl if ttl_minutes is None else intake.ttl(ttl_minutes),
         **_rebuild(given, taken.texts),
     )
     with store.writing() as w:
+        said = episode.text or episode.task
+        if store.check_forgotten(episodes.LAYER, "", said, again=include_forgotten):
+            from memcli.store import tombstones
+
+            tombstones.lift(w, episodes.LAYER, "", said)
         return episodes.append(w, episode), taken.notes
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from memcli.model.labels import Sensitivity
-    from memcli.store.folder import Store
+    from memcli.store.folder import Store, Writing
 
     class FactFields(TypedDict, total=False):
         """What `set_fact` takes beside key and text."""
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         create: bool
         allow_secret: bool
         allow_pii: bool
+        include_forgotten: bool
 
 
 @value
@@ -68,15 +69,17 @@ def set_fact(
     create: bool = False,
     allow_secret: bool = False,
     allow_pii: bool = False,
+    include_forgotten: bool = False,
     default_kind: str = "unknown",
 ) -> Written:
     """Store the value of a key; a changed value supersedes the old one. text None: change metadata alone.
 
     What is not named stays as it is, but a changed value takes its source and confidence from this write. if_match: the
-    digest that the caller saw; create: refuse an existing key. default_kind: the kind of source when none is named here
-    or in MEMCLI_SOURCE.
-    Raises UsageError, NotFound (metadata of a key that is not there), Exists, Changed, SecretFound, BadData (the stored
-    record is damaged), Locked, SystemFailure.
+    digest that the caller saw; create: refuse an existing key; derived_from: () takes it away, and one that would lead back
+    to the fact itself is a UsageError. default_kind: the kind of source when none is named here
+    or in MEMCLI_SOURCE. include_forgotten: also a value that was purged; its tombstone goes.
+    Raises UsageError, NotFound (metadata of a key that is not there), Exists, Changed, SecretFound, Purged, BadData (the
+    stored record is damaged), Locked, SystemFailure.
     """
     key = keys.normal(key)
     named: dict[str, Any] = {
@@ -86,7 +89,7 @@ def set_fact(
         "sensitivity": None if sensitivity is None else labels.sensitivity(sensitivity),
         "tags": None if tags is None else _tags(tags),
         "domain": domain,
-        "derived_from": derived_from,
+        "derived_from": None if derived_from is None else tuple(r for r in derived_from if r.strip()),
         "run": run,
         "agent": agent,
         "modality": modality,
@@ -101,10 +104,15 @@ def set_fact(
         found = facts.get(store, key)
         old = found if found is not None and policy.current(found, now, store.settings) else None
         _guard(found, old, text, if_match, create)
+        asked = text is not None and (include_forgotten or old is None or text != old.text)
+        if asked and store.check_forgotten(facts.LAYER, key, text or "", again=include_forgotten):
+            _lift(w, key, text or "")
         if old is not None and old.state != "ok" and text in (None, old.text):
             adopted = by_hand(old, now, None, old.sensitivity)
             fact = _changed(store, adopted, text, given, now, default_kind)
             fact = fact.replace(sensitivity=max(fact.sensitivity, taken.least))
+            if given.get("derived_from"):
+                _check_lineage(store, fact)
             return Written(fact=facts.put(w, fact, old), how="updated", notes=taken.notes)
         if found is not None and found.state != "ok":
             found = as_archived(found, now)
@@ -114,6 +122,8 @@ def set_fact(
         else:
             fact = _changed(store, old, text, given, now, default_kind)
         fact = fact.replace(sensitivity=max(fact.sensitivity, taken.least))
+        if given.get("derived_from"):
+            _check_lineage(store, fact)
         if old is not None and fact == old:
             return Written(fact=old, how="unchanged", notes=taken.notes)
         how = "created" if old is None else "superseded" if fact.id != old.id else "updated"
@@ -124,7 +134,7 @@ def set_fact(
 def rename_fact(store: "Store", key: str, new_key: str, *, now: datetime) -> tuple[Fact, bool]:
     """Give a fact another key; its history follows. The fact, and whether anything changed.
 
-    Raises NotFound, Exists, UsageError, SecretFound, BadData.
+    Raises NotFound, Exists, UsageError, SecretFound, Purged (this value was purged under the new key), BadData.
     """
     key, new_key = keys.normal(key), keys.normal(new_key)
     taken = intake.take(store.settings, {"key": new_key}, fixed=("key",))
@@ -132,7 +142,10 @@ def rename_fact(store: "Store", key: str, new_key: str, *, now: datetime) -> tup
         fact = usable(store, key, now)
         if fact.key == new_key:
             return fact, False
+        store.check_forgotten(facts.LAYER, new_key, fact.text, hint=errors.Purged.by_set)
         fact = fact.replace(sensitivity=max(fact.sensitivity, taken.least))  # a personal key
+        if fact.derived_from:
+            _check_lineage(store, fact.replace(key=new_key))
         there = facts.get(store, new_key)
         if there is not None and policy.current(there, now, store.settings):
             raise errors.Exists("a fact of the new key exists", hint="forget or rename that one first")
@@ -147,7 +160,7 @@ def adopt(
     """Take over what a person made or edited by hand: a new value with its own sidecar, source `user:hand`.
 
     The label only changes when `sensitivity` says so; a file without one stays restricted.
-    Raises NotFound, BadData for a damaged record.
+    Raises NotFound, Purged (the text was purged, and somebody brought it back), BadData for a damaged record.
     """
     with store.writing() as w:
         fact = usable(store, keys.normal(key), None)
@@ -156,6 +169,7 @@ def adopt(
         label = fact.sensitivity if sensitivity is None else labels.sensitivity(sensitivity)
         if fact.state == "ok":
             return Written(fact=fact, how="unchanged")
+        store.check_forgotten(facts.LAYER, fact.key, fact.text, hint=errors.Purged.by_set)
         return Written(fact=facts.put(w, by_hand(fact, now, source, label), fact), how="updated")
 
 
@@ -206,6 +220,13 @@ def _scan(
         texts[name] = intake.clean("\n".join(given.get(name, ())), name)
     fixed = tuple(n for n in texts if n != "value")
     return intake.take(store.settings, texts, fixed=fixed, allow_secret=allow_secret, allow_pii=allow_pii)
+
+
+def _lift(w: "Writing", key: str, text: str) -> None:
+    """Somebody said that this may be known again."""
+    from memcli.store import tombstones
+
+    tombstones.lift(w, facts.LAYER, key, text)
 
 
 def _guard(found: Fact | None, old: Fact | None, text: str | None, if_match: str | None, create: bool) -> None:
@@ -273,6 +294,12 @@ def _changed(store: "Store", old: Fact, text: str | None, given: "dict[str, Any]
         "check": "",
     }
     return old.replace(**fresh | given)
+
+
+def _check_lineage(store: "Store", fact: Fact) -> None:
+    from memcli.engine import lineage
+
+    lineage.Web(store).check(fact)
 
 
 def _check(text: str) -> str:

@@ -46,7 +46,7 @@ class Item(Value):
 def queue(store: "Store", now: datetime) -> list[Item]:
     """Everything that waits, in the order of KINDS, whatever its label: callers show only what the reader may see."""
     live = [f for f in facts.every(store) if policy.current(f, now, store.settings)]
-    found = [_proposal(store, p, now) for p in proposals.every(store) if not policy.expired(p, now)]
+    found = [_proposal(store, p, now) for p in proposals.every(store) if not promotion.lapsed(store, p, now)]
     found += [i for p in procedures.every(store) if (i := _procedure(p, now)) is not None]
     failed = verify.stale(store)
     for fact in live:

@@ -1,23 +1,33 @@
 """Search over facts, episodes and procedures: words, "quoted phrases", and -words to leave out; best first.
 
 Anything a person types is a query; nothing is a syntax error. What is above the clearance is never found, by no word.
+The index says where to look (memcli/index), `blend` in which order; every hit is read from its files before it is shown.
 """
 
 import re
 from datetime import datetime
 
 from memcli.base.value import Value, value
-from memcli.engine import rank, view
-from memcli.model import labels, words
+from memcli.engine import blend
+from memcli.index import document
+from memcli.index.look import Look, Scope
+from memcli.index.refresh import ask
+from memcli.model import labels, policy, words
 from memcli.model.records import Episode, Fact, Procedure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memcli.engine.rank import Scored
+    from typing import Any
+
+    from memcli.engine.blend import Scored
+    from memcli.index.database import Connection
+    from memcli.index.document import Record
     from memcli.model.labels import Sensitivity
     from memcli.store.folder import Store
 
 LAYERS = ("facts", "episodes", "procedures")
+# So many candidates are ranked, and no more are counted.
+MOST = 1000
 _PHRASE = re.compile(r'(-?)"([^"]+)"')
 
 
@@ -41,20 +51,24 @@ class Filters(Value):
 
 @value
 class Hit(Value):
-    """One record found. score: 0..1; why: each part of the score by name."""
+    """One record found. score: greater is better, for this query only; relevance: 0..1, how much of the query it holds;
+    why: each term of the score by name."""
 
     record: "Fact | Episode | Procedure"
     score: float
+    relevance: float
     why: dict[str, float]
 
 
 @value
 class Found(Value):
-    """The hits, best first, how many more matched than were asked for, and how many records are withheld in all."""
+    """The hits, best first, how many more matched than were asked for (among the first thousand), how many records are
+    withheld in all, and how sure the best of them answers: strong, weak or none."""
 
     hits: tuple[Hit, ...]
     more: int
     withheld: int
+    verdict: str
 
 
 @value
@@ -72,18 +86,38 @@ def search(
     limit: int = 20,
     clearance: "Sensitivity" = labels.INTERNAL,
     filters: Filters | None = None,
+    fresh: bool = False,
 ) -> Found:
-    """Records that hold words of the query. An empty query finds everything that passes the filters, newest first."""
+    """Records that hold words of the query. An empty query finds everything that passes the filters, by importance,
+    confidence and recency. fresh: compare every file with the index first."""
     wanted = filters or Filters()
     asked = _parse(query)
-    seen = view.survey(store, now, clearance, layers=wanted.layers)
-    every: list[Fact | Episode | Procedure] = [*seen.facts, *seen.episodes, *seen.procedures]
-    fit = [r for r in every if _passes(r, wanted) and _holds(r, asked)]
-    half_life = store.settings["decay.fact_half_life_days"]
-    ranked = rank.score(fit, asked.text, now, half_life)
+
+    def look(con: "Connection") -> Found:
+        corpus = Look(con, store, now, clearance, _scope(wanted, asked))
+        ranked = blend.rank(corpus, asked.text, now, MOST)
+        return _served(corpus, [s for s in ranked if _counts(s, asked, wanted)], asked, wanted, limit)
+
+    return ask(store, look, fresh=fresh)
+
+
+def _served(corpus: Look, ranked: "list[Scored]", asked: _Query, wanted: Filters, limit: int) -> Found:
+    """The best that are still what the index says, and that hold what only the text itself can show."""
+    hits: list[Hit] = []
+    rest = iter(ranked)
+    for scored in rest:
+        record = corpus.record(scored.row)
+        if record is not None and _passes(record, wanted) and _holds(record, asked):
+            hits.append(_hit(scored, record))
+        if len(hits) == limit:
+            break
+    more = sum(1 for _ in rest)
+    return Found(hits=tuple(hits), more=more, withheld=corpus.totals().withheld, verdict=blend.verdict(ranked))
+
+
+def _counts(scored: "Scored", asked: _Query, wanted: Filters) -> bool:
     needs_words = bool(asked.text.strip()) and not asked.phrases
-    hits = [_hit(s) for s in ranked if (s.relevance > 0 or not needs_words) and s.confidence >= wanted.min_confidence]
-    return Found(hits=tuple(hits[:limit]), more=max(0, len(hits) - limit), withheld=seen.withheld)
+    return (scored.relevance > 0 or not needs_words) and scored.row.confidence >= wanted.min_confidence
 
 
 def _parse(query: str) -> _Query:
@@ -101,11 +135,61 @@ def _parse(query: str) -> _Query:
     return _Query(text=" ".join(kept), phrases=tuple(p for p in phrases if p), without=tuple(without))
 
 
-def _holds(record: "Fact | Episode | Procedure", asked: _Query) -> bool:
+def _scope(wanted: Filters, asked: _Query) -> Scope:
+    """The filters as the index can check them; what it cannot say for sure is left to `_passes` and `_holds`."""
+    conditions, values = [_layers(wanted)], _values(wanted)
+    given = [
+        ("since", "r.seen_at >= :since"),
+        ("until", "r.seen_at <= :until"),
+        ("min_importance", "r.importance >= :min_importance"),
+        (
+            "source",
+            "(r.source = :source OR r.kind = :source OR r.kind || ':' || r.source = :source OR r.source GLOB '*[[]*')",
+        ),
+        ("domain", "r.domain = :domain"),
+        ("session", "r.session != ''"),
+        ("outcome", "r.outcome = :outcome"),
+        ("concept", "instr(r.concepts, :concept)"),
+    ]
+    conditions += [condition for name, condition in given if name in values]
+    for i, tag in enumerate(wanted.tags):
+        conditions.append(f"instr(r.tags, :tag{i})")
+        values[f"tag{i}"] = document.listed((tag,))
+    phrases = tuple(p for phrase in asked.phrases if (p := tuple(words.terms(phrase))))
+    without = tuple(t for word in asked.without if " " not in word for t in words.terms(word)[:1])
+    return Scope(conditions=tuple(conditions), values=values, phrases=phrases, without=without)
+
+
+def _layers(wanted: Filters) -> str:
+    """Filters that only one kind of record can meet leave the others out."""
+    layers = set(wanted.layers)
+    if wanted.domain is not None or wanted.prefix is not None:
+        layers &= {"facts"}
+    if wanted.session is not None or wanted.outcome is not None or wanted.concept is not None:
+        layers &= {"episodes"}
+    return f"r.layer IN ({', '.join(str(document.LAYER_OF[name]) for name in sorted(layers))})"
+
+
+def _values(wanted: Filters) -> "dict[str, Any]":
+    found: dict[str, Any] = {}
+    for name in ("domain", "source", "session", "outcome"):
+        if getattr(wanted, name) is not None:
+            found[name] = getattr(wanted, name)
+    if wanted.concept is not None:
+        found["concept"] = document.listed((wanted.concept,))
+    for name in ("since", "until"):
+        if getattr(wanted, name) is not None:
+            found[name] = document.seconds(getattr(wanted, name))
+    if wanted.min_importance > 0:
+        found["min_importance"] = wanted.min_importance
+    return found
+
+
+def _holds(record: "Record", asked: _Query) -> bool:
     """Every phrase is in it, and none of the words to leave out (a phrase, or a word in any of its forms)."""
     if not asked.phrases and not asked.without:
         return True
-    strong, weak = rank.fields(record)
+    strong, weak = document.fields(record)
     text = words.fold("\n".join((*strong, *weak)))
     if not all(p in text for p in asked.phrases):
         return False
@@ -113,9 +197,9 @@ def _holds(record: "Fact | Episode | Procedure", asked: _Query) -> bool:
     return not any(w in text if " " in w else words.stem(w) in stems for w in asked.without)
 
 
-def _passes(record: "Fact | Episode | Procedure", f: Filters) -> bool:
-    when = rank.seen(record)
-    if (f.since and when < f.since) or (f.until and when > f.until) or record.importance < f.min_importance:
+def _passes(record: "Record", f: Filters) -> bool:
+    when = policy.last_seen(record) if isinstance(record, Fact) else policy.since(record)
+    if (f.since and when < f.since) or (f.until and when > f.until) or policy.importance(record) < f.min_importance:
         return False
     if not set(f.tags) <= set(record.tags):
         return False
@@ -124,23 +208,26 @@ def _passes(record: "Fact | Episode | Procedure", f: Filters) -> bool:
     return _passes_kind(record, f)
 
 
-def _passes_kind(record: "Fact | Episode | Procedure", f: Filters) -> bool:
-    """Filters that only one kind of record can meet leave the others out."""
+def _passes_kind(record: "Record", f: Filters) -> bool:
     if isinstance(record, Fact):
         by_fact = (f.domain is None or record.domain == f.domain) and (
             f.prefix is None or record.key.startswith(f.prefix)
         )
-        return by_fact and f.session is None and f.outcome is None and f.concept is None
+        return "facts" in f.layers and by_fact and f.session is None and f.outcome is None and f.concept is None
     if f.domain is not None or f.prefix is not None:
         return False
     if isinstance(record, Episode):
         by_run = (f.session is None or record.session == f.session) and (
             f.outcome is None or record.outcome == f.outcome
         )
-        return by_run and (f.concept is None or f.concept in record.concepts)
-    return f.session is None and f.outcome is None and f.concept is None
+        return "episodes" in f.layers and by_run and (f.concept is None or f.concept in record.concepts)
+    return "procedures" in f.layers and f.session is None and f.outcome is None and f.concept is None
 
 
-def _hit(scored: "Scored") -> Hit:
-    parts = ("relevance", "importance", "confidence", "recency")
-    return Hit(record=scored.record, score=scored.score, why={n: round(getattr(scored, n), 4) for n in parts})
+def _hit(scored: "Scored", record: "Record") -> Hit:
+    return Hit(
+        record=record,
+        score=round(scored.score, 4),
+        relevance=round(scored.relevance, 4),
+        why={name: round(part, 4) for name, part in scored.why.items()},
+    )

@@ -9,7 +9,7 @@ import re
 from memcli.base import errors
 from memcli.base.value import Value, value
 from memcli.engine import echo
-from memcli.model import cues, keys, words
+from memcli.model import cues, keys, kinds, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,10 @@ _PREFER_RU = re.compile(
 
 @value
 class Statement(Value):
-    """Something that a text claims. key: its subject; text: what is said of it; domain: "preferences" or ""."""
+    """Something that a text claims. key: its subject; text: what is said of it.
+
+    domain: "preferences", "people", "projects", "tools" (see model.kinds) or "".
+    """
 
     key: str
     text: str
@@ -81,7 +84,7 @@ def sentences(text: str) -> "Iterator[str]":
         held = ""
         for piece in _END.split(line):
             held = f"{held} {piece}".strip() if held else piece.strip()
-            if not held.lower().endswith(cues.ABBREVIATIONS):
+            if held and held.lower().split()[-1].lstrip("(«\"") not in cues.ABBREVIATIONS:
                 if 0 < len(held) <= _MOST_SENTENCE_CHARS:
                     yield held
                 held = ""
@@ -109,14 +112,15 @@ def _statement(sentence: str, speaker: str) -> Statement | None:
     split = _split(bare)
     if split is None:
         return None
-    pattern, subject, said = split
-    subject = _subject(subject, pattern, speaker)
+    pattern, written, said = split
+    subject = _subject(written, pattern, speaker)
     said = _said(said, pattern)
-    key = _key(subject) if subject and said else ""
-    if not key:
+    if not (subject and said):
         return None
     liked = not cues.PREFERRED.isdisjoint(_tokens(subject))
-    return Statement(key=key, text=said, pattern=pattern, domain=PREFERENCES if liked else "")
+    about = PREFERENCES if liked else kinds.domain(subject, said, definite=subject != written.strip())
+    key = _key(subject, named=about == kinds.PROJECTS)
+    return Statement(key=key, text=said, pattern=pattern, domain=about) if key else None
 
 
 def _bare(sentence: str) -> str:
@@ -158,7 +162,10 @@ def _split(sentence: str) -> tuple[str, str, str] | None:
 
 def _subject(words_: str, pattern: str, speaker: str) -> str:
     """The subject without quotes and article; "" when it is none."""
-    bare = _ARTICLE.sub("", words_.strip(" \"'«»“”`*_"))
+    bare = words_.strip(" \"'«»“”`*_")
+    for opening, closing in ("«»", "“”"):  # of a name in quotes at the end
+        bare += closing if bare.count(opening) > bare.count(closing) else ""
+    bare = _ARTICLE.sub("", bare)
     tokens = _tokens(bare)
     if tokens and tokens[0] in cues.OURS:
         bare = bare.partition(" ")[2]
@@ -213,11 +220,14 @@ def _tokens(text: str) -> list[str]:
     return [t if t in ("US", "IT") else t.lower() for t in found if t]
 
 
-def _key(subject: str) -> str:
-    """The subject as a key: an ordinary word that opens the sentence loses its capital. "" when it cannot be a key."""
+def _key(subject: str, *, named: bool = False) -> str:
+    """The subject as a key: an ordinary word that opens the sentence loses its capital, unless it is a name.
+
+    "" when it cannot be a key.
+    """
     listed = " ".join(subject.split())
     first, _, rest = listed.partition(" ")
-    if rest.islower() and first[:1].isupper() and first[1:].islower():
+    if not named and rest.islower() and first[:1].isupper() and first[1:].islower():
         listed = first.lower() + " " + rest
     try:
         return keys.normal(listed)

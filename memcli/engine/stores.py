@@ -5,8 +5,9 @@ from datetime import datetime
 
 from memcli.base import errors, files
 from memcli.base.value import Value, value
+from memcli.engine import promotion
 from memcli.model import labels, policy
-from memcli.store import archive, episodes, facts, folder, procedures, sources
+from memcli.store import archive, episodes, facts, folder, procedures, proposals, sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ def status(store: "Store", now: datetime) -> "dict[str, Any]":
         "ended": tally["expired"] + tally["faded"],
         "episodes": sum(1 for _ in episodes.newest(store)),
         "procedures": sum(1 for _ in procedures.every(store)),
+        "proposals": _waiting(store, now),
         "sources": sum(1 for _ in sources.every(store)),
         "by_hand": tally["by_hand"],
         "damaged": tally["damaged"],
@@ -148,10 +150,16 @@ def stats(store: "Store", now: datetime) -> "dict[str, Any]":
         "by_confidence": {n: sure.get(n, 0) for n in labels.CONFIDENCE_WORDS},
         "by_source_kind": dict(sorted(kind.items())),
         "episodes": {n: outcome.get(n, 0) for n in labels.OUTCOMES},
+        "proposals": _waiting(store, now),
         "former_values": _former(store, "archive"),
         "trash": _former(store, "trash"),
-        "bytes": {n: _bytes(store, n) for n in ("facts", "episodes", "procedures", "archive")},
+        "bytes": {n: _bytes(store, n) for n in ("facts", "episodes", "procedures", "proposed/facts", "archive")},
     }
+
+
+def _waiting(store: "Store", now: datetime) -> int:
+    """Proposed facts that have not ended."""
+    return sum(not promotion.lapsed(store, p, now) for p in proposals.every(store))
 
 
 def _tally(store: "Store", now: datetime) -> dict[str, int]:
@@ -174,5 +182,5 @@ def _former(store: "Store", place: str) -> int:
 
 
 def _bytes(store: "Store", layer: str) -> int:
-    with store.folder(layer) as d:
+    with store.folder(*layer.split("/")) as d:
         return sum(info.st_size for n in d.names() if (info := d.info(n)) is not None)

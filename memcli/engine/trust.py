@@ -65,8 +65,22 @@ class Ledger:
         return min(max(trust, 0.0), ceiling)
 
     def fact(self, fact: Fact) -> float:
-        """Trust of a record by lineage: the least over its source and everything that it was derived from."""
-        return self._lineage(fact, frozenset())
+        """Trust of a record by lineage: the least over its source and everything that it was derived from.
+
+        Each basis counts once, however many ways lead to it, and circles (made by hand) are safe.
+        """
+        least, stack, seen = 1.0, [fact], {fact.id}
+        while stack:
+            here = stack.pop()
+            least = min(least, self.source(here.source))
+            for ref in here.derived_from:
+                parent = self._by_ref.get(ref)
+                if parent is None:
+                    least = min(least, self._outside(ref))
+                elif parent.id not in seen:
+                    seen.add(parent.id)
+                    stack.append(parent)
+        return least
 
     def standings(self) -> list[Standing]:
         """Every source that has a record or an open fact, by id; facts above internal are not counted."""
@@ -92,15 +106,8 @@ class Ledger:
             note=record.note if record else "",
         )
 
-    def _lineage(self, fact: Fact, seen: "frozenset[str]") -> float:
-        parents = (self._parent(ref, seen | {fact.id}) for ref in fact.derived_from)
-        return min([self.source(fact.source), *parents])
-
-    def _parent(self, ref: str, seen: "frozenset[str]") -> float:
-        """A key or an id of a fact, the id of a source, or something unknown to the store."""
-        parent = self._by_ref.get(ref)
-        if parent is not None:
-            return 1.0 if parent.id in seen else self._lineage(parent, seen)
+    def _outside(self, ref: str) -> float:
+        """Trust of a basis that is no fact here: the id of a source, or something unknown to the store."""
         record = self._records.get(ref)
         if record is not None:
             return self.source(Source(id=record.id, kind=record.kind))

@@ -1,7 +1,7 @@
 """What may leave: text whose credentials and personal data are replaced by their kind in brackets.
 
 `Redacted` is the type that the renderer and MCP insist on, and only this module makes it. The rules are in
-`model/detect.py`; here they are run and their findings settled and replaced.
+`model/detect.py` and `model/personal.py`; here they are run and their findings settled and replaced.
 
 Before matching, zero-width, soft-hyphen, bidi and tag characters are left out, and full-width letters and odd spaces,
 dashes and quotes are read as their plain forms. Look-alike letters, percent-encoding and base64 around a secret are
@@ -13,7 +13,7 @@ from functools import cache
 
 from memcli.base import errors
 from memcli.base.value import Value, value
-from memcli.model import detect
+from memcli.model import detect, personal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def scan(text: str, *, families: tuple[str, ...] = FAMILIES) -> tuple[Finding, .
     walls = _merge(detect.secrets(clean, low)) if "secret" in families else []
     found = [(*span, "secret") for span in walls]
     if "pii" in families:
-        found += [(*span, "pii") for span in _outside(_merge(detect.personal(clean, low)), walls)]
+        found += [(*span, "pii") for span in _outside(_merge(personal.spans(clean, low)), walls)]
     return tuple(
         Finding(start=places[s] if places else s, end=places[e - 1] + 1 if places else e, kind=kind, family=family)
         for s, e, kind, family in sorted(found)

@@ -41,9 +41,18 @@ TABLE: "dict[str, tuple[Any, str, str]]" = {
     "promotion.policy": (
         "gated",
         "gated | immediate",
-        "what agents, tools, files and the web say waits to be promoted",
+        "what is observed waits in `proposed/` to be promoted, or is a fact at once; `fact set` is never gated",
     ),
+    **{
+        f"promotion.{kind}": ("", "gated | immediate", f"the same for sources of kind {kind}; empty = promotion.policy")
+        for kind in labels.KIND_TRUST
+    },
     "promotion.observations": (3, "runs", "independent observations after which a proposal becomes a fact"),
+    "promotion.proposal_ttl_minutes": (
+        129600,
+        "minutes",
+        "a proposal that nobody observes again for so long ends (90 days); 0 = never",
+    ),
     "working.max_entries": (100, "entries", "key-values of a session's working memory"),
     "working.window": (20, "items", "items of a session's sliding window"),
     "working.ram_aware": (False, "true | false", "shrink the window and clean up sooner when RAM is short"),
@@ -70,6 +79,7 @@ _CHOICES = {
     "policy.secrets": ("refuse", "mask"),
     "policy.pii": ("mask", "raise"),
     "promotion.policy": ("gated", "immediate"),
+    **dict.fromkeys((f"promotion.{kind}" for kind in labels.KIND_TRUST), ("", "gated", "immediate")),
 }
 
 

@@ -10,9 +10,10 @@ from memcli.store import archive, names, pair
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
+    from memcli.base import files
     from memcli.store.folder import Store, Writing
     from memcli.store.pair import Pair
 
@@ -78,17 +79,26 @@ def every(store: "Store") -> "Iterator[Fact]":
     """All facts by file name, each key once."""
     with store.folder(LAYER) as folder:
         listed = pair.stems(folder.names())
-        by_key: dict[str, list[Fact]] = {}
-        for name in listed:
-            p = pair.read(folder, name)
-            if p is not None:
-                fact = _fact(p, store)
-                by_key.setdefault(fact.key, []).append(fact)
+        found = [f for name in listed if (f := named(store, folder, name)) is not None]
+    yield from chosen(found)
+
+
+def named(store: "Store", folder: "files.Folder", name: str) -> Fact | None:
+    """The fact of a file name, whatever other file claims its key."""
+    p = pair.read(folder, name)
+    return None if p is None else _fact(p, store)
+
+
+def chosen(found: "Iterable[Fact]") -> "Iterator[Fact]":
+    """Of facts by file the ones that readers see: of several with one key the greater id, and none that was renamed."""
+    by_key: dict[str, list[Fact]] = {}
+    for fact in found:
+        by_key.setdefault(fact.key, []).append(fact)
     moved = {(f.id, key) for group in by_key.values() for f in group for key in f.renamed_from if key != f.key}
     for group in by_key.values():
-        chosen = _one(group)
-        if chosen is not None and (chosen.id, chosen.key) not in moved:  # else: its renaming is not finished
-            yield chosen
+        best = _one(group)
+        if best is not None and (best.id, best.key) not in moved:  # else: its renaming is not finished
+            yield best
 
 
 def put(

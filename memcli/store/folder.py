@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
+    from memcli.store.tombstones import Tombstones
+    from memcli.store.touched import Trail
+
 MARKER = "memcli.toml"
 STATE = ".memcli"
 TENANTS = "tenants"
+TOMBSTONES = "tombstones.jsonl"
 _TENANT_MAX = 63
 _TENANT_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_")
 
@@ -43,6 +47,27 @@ class Store:
         """One folder of the store by its components."""
         return files.Folder(self.root, *parts, create=create)
 
+    def tombstones(self) -> "Tombstones | None":
+        """What must stay forgotten; None, after one look, where nothing ever was. Raises NotAFile, NewerFormat."""
+        with self.folder() as root:
+            if root.info(TOMBSTONES) is None:
+                return None
+        from memcli.store import tombstones
+
+        return tombstones.read(self)
+
+    def check_forgotten(self, layer: str, key: str, text: str, *, again: bool = False, hint: str | None = None) -> bool:
+        """True when this value was purged and is to be learned `again`; raises Purged when it was and is not to be.
+
+        hint: the next step, where the command at hand has no --include-forgotten.
+        """
+        held = self.tombstones()
+        if held is None or not held.hold(layer, key, text):
+            return False
+        if not again:
+            raise errors.Purged("this was purged, and its tombstone keeps it from being learned again", hint=hint)
+        return True
+
     def writing(self, *, patient: bool = False) -> "Writing":
         """`with store.writing() as w:` the only way to change files. patient: for long commands."""
         return Writing(self, patient)
@@ -51,12 +76,13 @@ class Store:
 class Writing:
     """The right to write: holds the lock; `note` tells the next writer what may be left half done."""
 
-    __slots__ = ("_lock", "_noted", "_state", "patient", "store")
+    __slots__ = ("_lock", "_noted", "_state", "_trail", "patient", "store")
 
     def __init__(self, store: Store, patient: bool) -> None:
         self.store = store
         self.patient = patient
         self._noted = False
+        self._trail: Trail | None = None
         self._lock: Any = None
         self._state: files.Folder | None = None
 
@@ -88,14 +114,31 @@ class Writing:
 
         assert self._state is not None
         lines = "".join(json.dumps(entry) + "\n" for entry in entries)
+        self._leave_trail(entries)
         self._state.append("journal", lines.encode(), durable=False)
         self._noted = True
+
+    def _leave_trail(self, entries: "tuple[dict[str, Any], ...]") -> None:
+        """Where there is an index, it learns from here which records it has to read again."""
+        if self._trail is None:
+            assert self._state is not None
+            if self._state.info("index.lock") is None:
+                return
+            from memcli.store import touched
+
+            self._trail = touched.Trail(self.store)
+        for entry in entries:
+            if entry.get("layer") in ("facts", "procedures"):
+                self._trail.step(entry["layer"], *(entry[n] for n in ("name", "renamed") if n in entry))
 
     def done(self) -> None:
         """What was noted is whole."""
         if self._noted and self._state is not None:
             self._state.remove("journal")
             self._noted = False
+            if self._trail is not None:
+                self._trail.leave(self._state)
+                self._trail = None
 
     def _check_lock(self) -> None:
         """A FIFO can be locked too, but whoever put it there did not mean well."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from memcli.base import files
     from memcli.store.folder import Store, Writing
     from memcli.store.pair import Pair
 
@@ -25,9 +26,15 @@ def every(store: "Store") -> "Iterator[Procedure]":
     """All procedures by file name, whatever their state and label."""
     with store.folder(LAYER) as folder:
         for name in pair.stems(folder.names()):
-            found = pair.read(folder, name)
+            found = named(store, folder, name)
             if found is not None:
-                yield _procedure(found)
+                yield found
+
+
+def named(store: "Store", folder: "files.Folder", name: str) -> Procedure | None:
+    """The procedure of a file name."""
+    found = pair.read(folder, name)
+    return None if found is None else _procedure(found)
 
 
 def get(store: "Store", key: str) -> Procedure | None:

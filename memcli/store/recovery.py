@@ -85,7 +85,7 @@ def settle_folder(store: "Store", layer: str) -> list[str]:
 
 
 _APPENDED = frozenset(
-    [("episodes",)]
+    [(), ("episodes",)]  # (): the tombstones
     + [
         archive.path(layer, place)
         for layer in ("facts", "episodes", "procedures", "proposed/facts")

@@ -42,6 +42,10 @@ class Blocked:
                 elif found.list == "block":
                     self._ids.add(found.id)
 
+    def __bool__(self) -> bool:
+        """True when any source may not be served."""
+        return bool(self._ids or self._damaged)
+
     def __contains__(self, source: str) -> bool:
         """True for the id of a source that is not served."""
         return source in self._ids or (bool(self._damaged) and _file(source) in self._damaged)

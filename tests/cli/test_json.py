@@ -63,6 +63,7 @@ CALLS: dict[str, tuple[str, ...] | None] = {
     "forget": ("{episode}", "--yes"),
     "restore": ("forgotten",),
     "search": ("deploy target",),
+    "retrieve": ("deploy target", "--session", "s"),
     "graph": (),
     "review list": (),
     "review show": ("{ref}",),
@@ -80,8 +81,8 @@ CALLS: dict[str, tuple[str, ...] | None] = {
 FIELDS: dict[str, str] = {
     "init": "how store tenant new git",
     "where": "store tenant why",
-    "status": "store tenant facts ended episodes procedures sources by_hand damaged",
-    "stats": "facts by_sensitivity by_confidence by_source_kind episodes former_values trash bytes",
+    "status": "store tenant facts ended episodes procedures proposals sources by_hand damaged",
+    "stats": "facts by_sensitivity by_confidence by_source_kind episodes proposals former_values trash bytes",
     "doctor": "severity code path message detail next",
     "check": "severity code path message detail next",
     "fact set": "how id key sensitivity digest path",
@@ -98,6 +99,7 @@ FIELDS: dict[str, str] = {
     "episode list": "id at text task outcome source confidence importance ttl_minutes sensitivity state month",
     "episode show": "id at text task outcome source confidence importance ttl_minutes sensitivity state month",
     "context": "nonce at task clearance budget facts episodes procedures account text",
+    "retrieve": "query working facts episodes procedures summary withheld",
     "forget": "how layer ids erased",
     "restore": "how id sensitivity",
     "sweep": "actions skipped counts",
@@ -128,7 +130,7 @@ READERS += [
     "procedure list",
     "procedure show",
 ]
-READERS += ["source list", "source show", "graph", "review list", "review show", "review diff", "verify"]
+READERS += ["retrieve", "source list", "source show", "graph", "review list", "review show", "review diff", "verify"]
 
 
 @pytest.fixture(scope="module")
@@ -278,6 +280,7 @@ def test_the_text_says_the_same_facts(store: Filled, name: str) -> None:
             "export",
             "scrub",
             "search",
+            "retrieve",
             "work clear",
             "sweep",
             "remember",

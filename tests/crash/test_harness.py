@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from figures import Record
 
 from . import harness, powerloss, victim
 from .harness import KILLS, Case, Point, Rig, errno_modes
@@ -254,11 +255,16 @@ def test_a_raised_label_opens_no_window(controls: Server, scratch: pathlib.Path,
     ("protocol", "bad"),
     [("good", False), ("in place", True), ("body first", True), ("no fsync", True), ("no folder fsync", True)],
 )
+@pytest.mark.also_full
 @pytest.mark.parametrize("update", [True, False])
-def test_power_loss(controls: Server, scratch: pathlib.Path, protocol: str, bad: bool, update: bool) -> None:
+def test_power_loss(
+    controls: Server, scratch: pathlib.Path, protocol: str, bad: bool, update: bool, figure: Record
+) -> None:
     rig = Rig(controls, case(protocol, update=update), scratch)
     found = [powerloss.check(rig, state) for state in powerloss.enumerate_states(rig)]
     assert len(found) >= 10
+    if bad and update:
+        figure("wrong protocols that the harness misses", 1, bad=not any(found))
     assert any(found) == bad
 
 

@@ -1,11 +1,14 @@
 """memcli's own commands: every kill, failed call and power cut leaves old or new (R1, R2, R3, R8, S3)."""
 
 import importlib.util
+import itertools
 import pathlib
 import random
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from figures import Record
 
 from . import powerloss, walk
 from .harness import KILLS, SIX_ERRNOS, Case, Rig, errno_modes
@@ -19,11 +22,15 @@ RECOVER = "2026-11-15T10:30:00Z"
 READ = "2026-11-15T11:00:00Z"
 CANARY = "kingfisher"
 KEY = "deploy target"
+ERRNOS = "injected errnos: traceback, damage, temp left"
+SECOND = "kills during recovery: lost or mixed"
+POWER = "power-loss states: lost or mixed"
+RANDOM = "random kill points: lost or mixed"
 SHOWN = 12  # problems in a failure's message
 
 # A normal run's share of what `-m full` does whole.
 SECOND_KILLS = POWER_CUTS = 10
-STEPS, STEPS_A_STORE, ALL_KILLS = 100, 200, 10_000
+STEPS, STEPS_A_STORE, ALL_KILLS = 100, 120, 10_000
 FULL_SECONDS = 3600
 
 pytestmark = pytest.mark.skipif(
@@ -101,6 +108,8 @@ BRIEF = memcli("episode", "add", "Brief.", "--ttl", "30m", now=NOW)
 SECRET, PLAIN = f"{CANARY} behind the gate", "Fly.io, region fra"
 FORGET = ("fact", "forget", KEY, "--yes")
 OLD_KEY = "where we deploy"
+PURGE = ("fact", "forget", KEY, "--purge", "--yes")
+TOLD = ("remember", "The port is 8080.", "--importance", "0.1")
 
 
 def old(text: str, label: str, *more: str) -> tuple[Argv, ...]:
@@ -132,6 +141,43 @@ MORE = [  # every kill in a normal run, the rest with -m full
     # Readers apply an expiry at once: only one from before it can tell whether the sweep has been.
     fact_case("sweep a fact", old(PLAIN, "internal", "--ttl", "30m"), memcli("sweep", now=ACT), read_at=EARLY),
     episode_case("sweep an episode", (LASTING, BRIEF), memcli("sweep", now=ACT), read_at=EARLY),
+    fact_case("confirm", old(PLAIN, "internal"), memcli("fact", "confirm", KEY, "--run", "r1", now=ACT)),
+    Case(
+        name="adopt",
+        # A file that a person made: what export writes is text, and in facts/ its name is its key.
+        prepare=(INIT, OTHER, memcli("export", "jsonl", "{store}/facts/by hand.md", now=NOW)),
+        command=memcli("fact", "adopt", "by hand", "--sensitivity", "internal", now=ACT),
+        readings=(
+            memcli("fact", "get", "by hand", "--reveal"),
+            memcli("fact", "list", "--clearance", "restricted", "--jsonl"),
+            memcli("fact", "list"),
+        ),
+        writer=WRITER,
+        recovery=DOCTOR,
+    ),
+    fact_case(
+        "import",
+        (
+            *old(PLAIN, "internal"),
+            memcli("export", "jsonl", "{store}/rows", now=NOW),
+            memcli(*PURGE, "--no-tombstone", now=NOW),
+        ),
+        memcli("import", "jsonl", "{store}/rows", "--trusted", now=ACT),
+    ),
+    fact_case("purge", old(PLAIN, "internal"), memcli(*PURGE, now=ACT)),
+    fact_case(
+        "set though purged",
+        (*old(PLAIN, "internal"), memcli(*PURGE, now=NOW)),
+        fact_set(PLAIN, "internal", "--include-forgotten"),
+    ),
+    Case(
+        name="promotion by a sweep",
+        prepare=(INIT, OTHER, *(memcli(*TOLD, "--session", f"s{n}", now=NOW) for n in range(3))),
+        command=memcli("sweep", now=ACT),
+        readings=(memcli("fact", "list", "--jsonl"), memcli("fact", "get", "port")),
+        writer=WRITER,
+        recovery=DOCTOR,
+    ),
 ]
 
 
@@ -151,51 +197,56 @@ def any_rig(request: pytest.FixtureRequest, server: Server, scratch: pathlib.Pat
     return Rig(server, request.param, scratch)
 
 
-def judge(found: list[list[str]]) -> None:
-    """One failure for all points: how many of them, and the first problems."""
+def judge(found: list[list[str]], figure: Record | None = None, name: str = "") -> None:
+    """One failure for all points: how many of them, and the first problems. They count for the figure of that name."""
     bad = [problems for problems in found if problems]
     lines = [line for problems in bad for line in problems]
+    if figure is not None:
+        figure(name, len(found), bad=len(bad))
     if bad:
         pytest.fail("\n".join([f"{len(bad)} of {len(found)} points", *lines[:SHOWN]]), pytrace=False)
 
 
-def test_a_kill_leaves_old_or_new(any_rig: Rig) -> None:
-    judge([any_rig.check(point) for point in any_rig.points(KILLS)])
+@pytest.mark.also_full
+def test_a_kill_leaves_old_or_new(any_rig: Rig, figure: Record) -> None:
+    judge(
+        [any_rig.check(point) for point in any_rig.points(KILLS)], figure, "kill points of every command: lost or mixed"
+    )
 
 
-def test_a_failed_call_leaves_old_or_new(rig: Rig) -> None:
-    judge([rig.check(point) for point in rig.points(("short", *errno_modes()))])
+def test_a_failed_call_leaves_old_or_new(rig: Rig, figure: Record) -> None:
+    judge([rig.check(point) for point in rig.points(("short", *errno_modes()))], figure, ERRNOS)
 
 
 @pytest.mark.full
 @pytest.mark.timeout(FULL_SECONDS)
-def test_any_failed_call_leaves_old_or_new(rig: Rig) -> None:
-    judge([rig.check(point) for point in rig.points(errno_modes(SIX_ERRNOS))])
+def test_any_failed_call_leaves_old_or_new(rig: Rig, figure: Record) -> None:
+    judge([rig.check(point) for point in rig.points(errno_modes(SIX_ERRNOS))], figure, ERRNOS)
 
 
-def test_a_second_kill_inside_the_recovery(rig: Rig) -> None:
+def test_a_second_kill_inside_the_recovery(rig: Rig, figure: Record) -> None:
     dice = random.Random(rig.case.name)
     points = dice.choices(rig.points(("before", "half")), k=SECOND_KILLS)
-    judge([rig.check_second(point, *dice.choice(rig.second_points(point))) for point in points])
+    judge([rig.check_second(point, *dice.choice(rig.second_points(point))) for point in points], figure, SECOND)
 
 
 @pytest.mark.full
 @pytest.mark.timeout(FULL_SECONDS)
-def test_every_second_kill_inside_the_recovery(rig: Rig) -> None:
+def test_every_second_kill_inside_the_recovery(rig: Rig, figure: Record) -> None:
     points = rig.points(("before", "half"))
-    judge([rig.check_second(point, *later) for point in points for later in rig.second_points(point)])
+    judge([rig.check_second(point, *later) for point in points for later in rig.second_points(point)], figure, SECOND)
 
 
-def test_a_power_cut_leaves_old_or_new(rig: Rig) -> None:
+def test_a_power_cut_leaves_old_or_new(rig: Rig, figure: Record) -> None:
     states = powerloss.enumerate_states(rig)
     chosen = random.Random(rig.case.name).sample(states, min(POWER_CUTS, len(states)))
-    judge([powerloss.check(rig, state) for state in chosen])
+    judge([powerloss.check(rig, state) for state in chosen], figure, POWER)
 
 
 @pytest.mark.full
 @pytest.mark.timeout(FULL_SECONDS)
-def test_every_power_cut_leaves_old_or_new(rig: Rig) -> None:
-    judge([powerloss.check(rig, state) for state in powerloss.enumerate_states(rig)])
+def test_every_power_cut_leaves_old_or_new(rig: Rig, figure: Record) -> None:
+    judge([powerloss.check(rig, state) for state in powerloss.enumerate_states(rig)], figure, POWER)
 
 
 def test_a_power_cut_after_a_kill_and_another_try(rig: Rig) -> None:
@@ -203,18 +254,28 @@ def test_a_power_cut_after_a_kill_and_another_try(rig: Rig) -> None:
     judge([powerloss.check_after_kill(rig, point) for point in rig.points(("before",), syncs)])
 
 
-def test_a_random_history(server: Server, scratch: pathlib.Path) -> None:
+def test_a_random_history(server: Server, scratch: pathlib.Path, figure: Record) -> None:
     history = walk.Walk(server, scratch, seed=1)
     judge([history.step() for _ in range(STEPS)] + [history.end()])
+    figure(RANDOM, history.kills)
 
 
 @pytest.mark.full
 @pytest.mark.timeout(FULL_SECONDS)
-def test_ten_thousand_random_kills(server: Server, scratch: pathlib.Path) -> None:
-    kills, found, seed = 0, [], 1
-    while kills < ALL_KILLS:
-        seed += 1
-        history = walk.Walk(server, scratch, seed)
-        found += [history.step() for _ in range(STEPS_A_STORE)] + [history.end()]
-        kills += history.kills
+def test_ten_thousand_random_kills(
+    shim: pathlib.Path, tmp_path_factory: pytest.TempPathFactory, scratch: pathlib.Path, figure: Record
+) -> None:
+    """Two stores at a time, each with a server of its own; seeds are taken until there are enough kills."""
+    seeds, found, kills = itertools.count(2), [], [0, 0]
+
+    def walks(worker: int) -> None:
+        with Server(shim, ENTRY, tmp_path_factory.mktemp("home")) as server:
+            while sum(kills) < ALL_KILLS:
+                history = walk.Walk(server, scratch, next(seeds), modes=KILLS)
+                found.extend([history.step() for _ in range(STEPS_A_STORE)] + [history.end()])
+                kills[worker] += history.kills
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(walks, range(2)))
     judge(found)
+    figure(RANDOM, sum(kills))

@@ -4,10 +4,11 @@ import pathlib
 from collections.abc import Iterator
 
 import pytest
+from figures import Record
 
 from . import powerloss
 from .harness import KILLS, Case, Rig, errno_modes
-from .test_memcli import ACT, DOCTOR, ENTRY, INIT, NOW, OTHER, READ, WRITER, judge, memcli
+from .test_memcli import ACT, DOCTOR, ENTRY, ERRNOS, INIT, NOW, OTHER, POWER, READ, WRITER, judge, memcli
 from .victim import Argv, Server
 
 S = ("--session", "s1")
@@ -49,16 +50,19 @@ def rig(request: pytest.FixtureRequest, server: Server, scratch: pathlib.Path) -
     return Rig(server, request.param, scratch)
 
 
-def test_a_kill_leaves_old_or_new(rig: Rig) -> None:
-    judge([rig.check(point) for point in rig.points(KILLS)])
+@pytest.mark.also_full
+def test_a_kill_leaves_old_or_new(rig: Rig, figure: Record) -> None:
+    judge([rig.check(point) for point in rig.points(KILLS)], figure, "kill points of every command: lost or mixed")
 
 
-def test_a_failed_call_leaves_old_or_new(rig: Rig) -> None:
-    judge([rig.check(point) for point in rig.points(("short", *errno_modes()))])
+@pytest.mark.also_full
+def test_a_failed_call_leaves_old_or_new(rig: Rig, figure: Record) -> None:
+    judge([rig.check(point) for point in rig.points(("short", *errno_modes()))], figure, ERRNOS)
 
 
-def test_a_power_cut_leaves_old_or_new(rig: Rig) -> None:
-    judge([powerloss.check(rig, state) for state in powerloss.enumerate_states(rig)[:10]])
+@pytest.mark.also_full
+def test_a_power_cut_leaves_old_or_new(rig: Rig, figure: Record) -> None:
+    judge([powerloss.check(rig, state) for state in powerloss.enumerate_states(rig)[:10]], figure, POWER)
 
 
 assert READ > ACT > NOW

@@ -56,7 +56,14 @@ def short(fact: tuple[str, str, str]) -> str:
 class Walk:
     """One store on its way; `step` returns what went wrong."""
 
-    def __init__(self, server: Server, folder: pathlib.Path, seed: int) -> None:
+    def __init__(
+        self,
+        server: Server,
+        folder: pathlib.Path,
+        seed: int,
+        modes: tuple[str, ...] = (*KILLS, *KILLS, *KILLS, *errno_modes()),
+    ) -> None:
+        self.modes = modes
         self.server, self.store = server, str(folder / f"walk{seed}")
         self.random, self.seed, self.count, self.kills = random.Random(seed), seed, 0, 0
         self.model, self.late = Model(), set[tuple[str, str, str]]()
@@ -77,7 +84,7 @@ class Walk:
         words, after = self.random.choice((self.set, self.set, self.relabel, self.forget, self.tell))()
         if self.count % DOCTOR_EVERY == 0:
             words, after = ("doctor", "--fix"), self.model
-        mode = self.random.choice((*KILLS, *KILLS, *KILLS, *errno_modes()))
+        mode = self.random.choice(self.modes)
         outcome = self.ask(words, Strike(self.store, self.random.randint(1, CALLS[words[0]]), mode))
         self.kills += outcome.killed
         seen = self.read()

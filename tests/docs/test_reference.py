@@ -131,6 +131,7 @@ CALLS = {
     "fact related": "fact related clef",
     "fact chain": "fact chain clef",
     "search": "search deploy",
+    "retrieve": "retrieve deploy --session s",
     "graph": "graph clef",
     "fact forget": "fact forget clef --yes",
     "fact restore": "fact restore clef",

@@ -97,6 +97,17 @@ def test_preferences_have_their_domain(box: Box) -> None:
     assert set(proposed(box)) == {"preference: tabs over spaces", "preference: короткие ответы"}
 
 
+def test_people_projects_and_tools_have_their_domains(box: Box) -> None:
+    text = "Anna is our backend lead. Проект «Атлас» — новый биллинг. ripgrep is a search tool. Is Boris the tech lead?"
+    notes(box, text, role="user")
+    run(box)
+    box.ok("remember", "Ольга — дизайнер. The port is 8080.", "--importance", "0.1")
+    found = {f.key: f.domain for f in proposals.every(box.store)}
+    assert found == {"Anna": "people", "Проект «Атлас»": "projects", "ripgrep": "tools", "Ольга": "people", "port": ""}
+    box.ok("review", "accept", "Anna", "--by", "user:ivan")
+    assert [f["key"] for f in box.data("fact", "list", "--domain", "people")] == ["Anna"]
+
+
 def test_running_again_adds_nothing(box: Box) -> None:
     notes(box, "The deploy target is Fly.io", "The port is 8080")
     notes(box, "Please fix it", role="user")

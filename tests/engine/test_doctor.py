@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 from collections.abc import Callable
 
 import pytest
@@ -28,6 +29,14 @@ def hand(box: Box, name: str, text: str) -> None:
     path = box.root / "facts" / name
     path.write_text(text)
     os.utime(path, (at().timestamp(),) * 2)
+
+
+def come_back(box: Box) -> None:
+    """What was purged is there again, as after a merge with a clone that still has it."""
+    held = {path: path.read_bytes() for path in (box.md("k"), box.side("k"))}
+    box.ok("forget", "k", "--purge", "--yes")
+    for path, data in held.items():
+        path.write_bytes(data)
 
 
 def two_files(box: Box) -> None:
@@ -75,11 +84,25 @@ def name_of_another(box: Box) -> None:
     hand(box, f"{keys.file_name('some other key')}.md", "---\nkey: mine\nsensitivity: internal\n---\n\nx\n")
 
 
+def circular(box: Box) -> None:
+    for key in ("a", "b"):
+        box.set(key, "v")
+    box.ok("fact", "set", "a", "--derived-from", "b")
+    swap(box.side("b"), '  "created_at"', '  "derived_from": ["a"],\n  "created_at"')
+
+
+def tracked_state(box: Box) -> None:
+    for words in (["init", "-q"], ["add", "-f", ".memcli/lock"]):
+        subprocess.run(["git", "-C", box.root, *words], check=True)
+
+
 # code -> how to make it so; the store holds the fact "k" and one episode of this month.
 FAULTS: dict[str, Callable[[Box], object]] = {
     "bad_label": lambda box: swap(box.md("k"), "sensitivity: internal\n", "sensitivity: secret\n"),
     "bad_key": lambda box: hand(box, "any.md", '---\nkey: "a\\u0007b"\nsensitivity: internal\n---\n\nx\n'),
+    "bad_tombstone": lambda box: (box.root / "tombstones.jsonl").write_text("<<<<<<< HEAD\n"),
     "bad_name": lambda box: (box.root / "episodes" / "notes.md").write_text("x"),
+    "circular": circular,
     "conflict_copy": lambda box: (box.root / "facts" / "k.sync-conflict-20261115-090000-ABC.md").write_text("x"),
     "conflict_markers": lambda box: swap(box.md("k"), "\nvalue\n", "\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\n"),
     "damaged": lambda box: swap(box.log(), '"sensitivity":"internal"', '"sensitivity":"odd"'),
@@ -112,8 +135,12 @@ FAULTS: dict[str, Callable[[Box], object]] = {
     "secret": lambda box: hand(box, "s.md", f"---\nkey: s\nsensitivity: internal\n---\n\n{TOKEN}\n"),
     "torn": torn,
     "torn_line": lambda box: ((box.root / "archive").mkdir(), (box.root / "archive" / "k.jsonl").write_text('{"torn')),
+    "purged": come_back,
+    "tracked_state": tracked_state,
     "two_files": two_files,
     "unfinished": unfinished,
+    "unknown_basis": lambda box: box.ok("fact", "set", "k", "--derived-from", "nothing known"),
+    "unknown_target": lambda box: box.ok("fact", "relate", "k", "part_of", "nothing known"),
     "unknown_setting": lambda box: swap(box.root / "memcli.toml", "[policy]\n", "[policy]\nshine = true\n"),
     "wrong_month": wrong_month,
 }

@@ -47,6 +47,8 @@ def test_a_forgotten_episode_is_gone_and_comes_back_as_it_was(box: Box) -> None:
         "layer": "episodes",
         "ids": [ids[1]],
         "erased": 0,
+        "tombstones": 0,
+        "proof": None,
     }
     assert [e["id"] for e in box.data("episode", "list")] == [ids[2], ids[0]]
     assert box.run("episode", "show", ids[1]).code == 3

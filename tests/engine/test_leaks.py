@@ -84,6 +84,9 @@ def channels(made: list[str]) -> list[tuple[str, ...]]:
     found += [
         ("search", CANARY),
         ("search", "text"),
+        ("retrieve",),
+        ("retrieve", CANARY, "--session", CANARY),
+        ("retrieve", "--concept", CANARY, "--min-importance", "0"),
         ("context", CANARY),
         ("context", "--format", "json"),
         ("context", "--domain", CANARY),
@@ -198,10 +201,14 @@ def test_nothing_in_the_derived_state_but_the_trash_holds_a_withheld_text_or_key
     for words in channels(made):
         box.run(*words)
     box.ok("doctor", "--fix")
-    held = {
-        n for n, d in box.tree(state=True).items() if n.startswith(".memcli") and leaks(d.decode("utf-8", "replace"))
-    }
-    assert [n for n in held if not n.startswith(".memcli/trash/")] == []
+    # What a listing of the folder shows anyway: the names of files whose label was raised later, or that a hand made.
+    names = [p.name.split(".")[0].encode() for p in (box.root / "facts").iterdir()]
+    held = {n: d for n, d in box.tree(state=True, index=True).items() if n.startswith(".memcli")}
+    assert any(n.endswith(".sqlite") for n in held)
+    for name in names:
+        held = {n: d.replace(name, b"") for n, d in held.items()}
+    found = [n for n, d in held.items() if leaks(d.decode("utf-8", "replace"))]
+    assert [n for n in found if not n.startswith(".memcli/trash/")] == []
 
 
 ERRORS = [

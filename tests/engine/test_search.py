@@ -83,11 +83,12 @@ def test_filters_leave_out_the_rest(m, filters, found):
     assert sorted(keys(m, "", **filters)) == sorted(found)
 
 
-def test_the_score_is_explained_by_its_parts(m):
-    hit = m.search("deploy target", now=NOW, limit=1)[0]
-    assert set(hit.why) == {"relevance", "importance", "confidence", "recency"}
-    assert hit.why["relevance"] == 1.0
-    assert hit.record.source.id == "anna"
+def test_the_score_is_the_sum_of_its_terms(m):
+    hits = m.search("release to Fly.io", now=NOW)
+    assert len(hits) > 1
+    for hit in hits:
+        assert hit.score == pytest.approx(sum(hit.why.values()), abs=0.001)
+        assert 0 <= hit.relevance <= 1
 
 
 @settings(max_examples=200, deadline=None)

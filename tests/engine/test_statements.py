@@ -198,6 +198,129 @@ def test_preferences_have_their_domain() -> None:
     assert [s.domain for s in found] == ["preferences", "preferences", "preferences", ""]
 
 
+# domain -> texts that state something of that kind; their key is the subject
+DOMAINS = {
+    "people": [
+        "Anna is our backend lead.",
+        "Anna Keller is the tech lead",
+        "Anna Keller — tech lead",
+        "Boris is a developer in the billing team",
+        "Mike O'Neil is a contractor from Acme",
+        "Jean-Luc is the CTO",
+        "Dr. Smith is our security consultant",
+        "Olga is the product manager for payments",
+        "Our backend lead is Anna",
+        "Product manager: Olga Ivanova",
+        "Tech lead - Anna",
+        "Project manager is Anna",
+        "Maria is my sister",
+        "Анна — тимлид",
+        "Анна - тимлид платежей",
+        "Анна Петрова — наш ведущий backend-разработчик",
+        "Борис — ведущий инженер команды платежей",
+        "Boris - это ответственный за биллинг",
+        "Руководитель проекта — Анна",
+        "Мой начальник — Пётр Иванов",
+        "Ольга — менеджер по продажам",
+    ],
+    "projects": [
+        "Project Atlas is a rewrite of billing",
+        "Project Atlas: the new billing",
+        "Atlas is our internal project for invoices",
+        "The Atlas project is on hold",
+        "Project Atlas deadline is May 5",
+        "Проект Атлас — переписываем биллинг",
+        "Проект «Атлас» — новый биллинг",
+        "Атлас — внутренний проект по аналитике",
+        "Atlas — это наш проект",
+    ],
+    "tools": [
+        "ripgrep is a tool for searching code",
+        "ripgrep is a fast command-line tool",
+        "Postgres 16 is our main database",
+        "Postgres is a relational database that we host",
+        "Sentry is the error tracking service",
+        "Node.js is a JavaScript runtime",
+        "Homebrew is a package manager",
+        "Rust is a programming language",
+        "fzf: a fuzzy finder utility",
+        "Helix — editor",
+        "pydantic is a library, version 2",
+        "Redis — это очередь задач",
+        "Redis это брокер",
+        "ruff — быстрый линтер",
+        "Pass — менеджер паролей",
+        "Яндекс Метрика — сервис аналитики",
+    ],
+    # statements, but of none of these kinds
+    "": [
+        "The deploy target is Fly.io",
+        "The cache is a service",
+        "The database is a managed service",
+        "Our queue is a library",
+        "Кэш — это сервис",
+        "Boris - billing and payments",
+        "Fly.io – our hosting provider",
+        "Acme is our biggest customer",
+        "Billing owner: Boris",
+        "Marketing is the owner of the budget",
+        "Friday is the release day",
+        "Friday is our lead day",
+        "Project status: green",
+        "Project deadline is Friday",
+        "New project is a rewrite",
+        "The project is a rewrite of billing",
+        "Next project: invoices",
+        "Main database: Postgres",
+        "The package manager is uv",
+        "Менеджер паролей — Pass",
+        "The lead time is two weeks",
+        "Lead time - two weeks",
+        "Code review is required for billing",
+        "Staging — это сервер в Фалькенштейне",
+        "The tool budget is 100 EUR",
+        "The engineering office is in Berlin",
+        "Anna's desk is in room 5",
+        "Release day: Thursday",
+    ],
+}
+NO_ENTITIES = [
+    "Is Anna our backend lead?",
+    "Anna is not our backend lead",
+    "If Anna is the tech lead, ask her",
+    "Maybe Anna is our backend lead",
+    "Anna might be the tech lead",
+    "He is our backend lead",
+    "Someone is the tech lead",
+    "Анна — не тимлид",
+    "Анна — тимлид?",
+    "Возможно, Анна — тимлид",
+    "Project Atlas is not a rewrite",
+    "Would Project Atlas be a rewrite",
+    "Если Атлас — проект, то чей",
+    "ripgrep isn't a library",
+    "Suppose Redis is a queue",
+    "Redis — это очередь?",
+    "Use: ripgrep, a tool",
+    "Example: Anna is our backend lead",
+]
+
+
+@pytest.mark.parametrize(("domain", "text"), [(d, t) for d, texts in DOMAINS.items() for t in texts])
+def test_what_a_statement_is_about_is_its_domain(domain: str, text: str) -> None:
+    assert [s.domain for s in statements.find(text)] == [domain]
+
+
+@pytest.mark.parametrize("text", NO_ENTITIES)
+def test_a_name_and_a_role_make_no_statement_of_what_is_none(text: str) -> None:
+    assert said(text) == []
+
+
+def test_the_names_of_entities_stay_as_they_are() -> None:
+    text = "The Atlas project is on hold. Проект «Атлас» — новый биллинг. Our backend lead is Anna. Анна — тимлид."
+    assert [s.key for s in statements.find(text)] == ["Atlas project", "Проект «Атлас»", "backend lead", "Анна"]
+
+
 def test_i_and_my_are_the_users_only() -> None:
     assert said("I prefer tabs. My editor is vim. The user prefers tea.", speaker="assistant") == [
         ("preference: tea", "The user prefers tea")
@@ -207,6 +330,15 @@ def test_i_and_my_are_the_users_only() -> None:
 def test_several_sentences_each_once() -> None:
     text = "The port is 8080. Is it open? The host is Hetzner; the port is 8080.\n\nThe Port is 8080!"
     assert said(text) == [("port", "8080"), ("host", "Hetzner")]
+
+
+def test_a_word_that_ends_like_an_abbreviation_ends_its_sentence() -> None:
+    assert said("Хостинг — Hetzner, наш биллинг. The port is 8080. He wrote forms. The host is Fly.io.") == [
+        ("Хостинг", "Hetzner, наш биллинг"),
+        ("port", "8080"),
+        ("host", "Fly.io"),
+    ]
+    assert said("The window is e.g. Tuesday (approx. 9:00)") == [("window", "e.g. Tuesday (approx. 9:00)")]
 
 
 def test_two_values_of_one_key_are_both_told() -> None:

@@ -12,7 +12,7 @@ from support import CANARY, Box, at, stamp
 
 from memcli.base import ids
 from memcli.model import labels, records
-from memcli.store import archive, episodes
+from memcli.store import archive, episodes, monthly
 
 MONTH = "2026-11"
 ID = "0199e4a0-5b00-7c3e-9a51-0d6a0f1b2c3d"
@@ -26,11 +26,11 @@ def episode(text: str, made: str = ID, **more: object) -> records.Episode:
 
 
 def log(*entries: records.Episode) -> bytes:
-    return f"# Episodes {MONTH} (memcli format 1)\n".encode() + b"".join(map(episodes.encode, entries))
+    return f"# Episodes {MONTH} (memcli format 1)\n".encode() + b"".join(map(monthly.encode, entries))
 
 
 def texts(data: bytes) -> list[str]:
-    return [e.text for e in episodes.parse(data, MONTH).entries]
+    return [e.text for e in monthly.parse(data, MONTH).entries]
 
 
 # Any text.
@@ -68,7 +68,7 @@ BODIES = st.one_of(PIECES.map("\n".join), PIECES.map("".join))
 @example("x", "y", "public")
 def test_any_text_comes_back_and_forges_nothing(first: str, second: str, label: str) -> None:
     made = [episode(first, ID, sensitivity=labels.sensitivity(label)), episode(second, OTHER)]
-    found = episodes.parse(log(*made), MONTH)
+    found = monthly.parse(log(*made), MONTH)
     assert [e.replace(month="") for e in found.entries] == made
     assert [p for p in found.problems if p[1] != "conflict_markers"] == []
 
@@ -76,12 +76,12 @@ def test_any_text_comes_back_and_forges_nothing(first: str, second: str, label: 
 @pytest.mark.parametrize("text", IMITATIONS, ids=repr)
 def test_texts_that_imitate_structure_come_back(text: str) -> None:
     made = [episode(text, ID, sensitivity=labels.PUBLIC), episode("after", OTHER)]
-    assert [e.replace(month="") for e in episodes.parse(log(*made), MONTH).entries] == made
+    assert [e.replace(month="") for e in monthly.parse(log(*made), MONTH).entries] == made
 
 
 def test_a_text_about_a_merge_is_no_merge() -> None:
     made = episode("We had:\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> other\nand took b.")
-    assert episodes.parse(log(made), MONTH).problems == ()
+    assert monthly.parse(log(made), MONTH).problems == ()
 
 
 FIELDS = {
@@ -109,7 +109,7 @@ FIELDS = {
 
 def test_every_field_comes_back() -> None:
     made = episode("text", **FIELDS)
-    [found] = episodes.parse(log(made), MONTH).entries
+    [found] = monthly.parse(log(made), MONTH).entries
     assert found == made.replace(month=MONTH)
     assert set(FIELDS) >= set(records.Episode.__fields__) - {
         "id",
@@ -126,7 +126,7 @@ def test_every_field_comes_back() -> None:
 def test_a_field_of_the_wrong_type_damages_its_entry_and_no_other(name: str) -> None:
     data = log(episode("bad"), episode("good", OTHER))
     bad = data.replace(b'"sensitivity":"internal"', f'"sensitivity":"internal","{name}":{{"wrong":1}}'.encode(), 1)
-    found = episodes.parse(bad.replace(b'"confidence":0.6,', b"", 1).replace(b'"importance":0.5,', b"", 1), MONTH)
+    found = monthly.parse(bad.replace(b'"confidence":0.6,', b"", 1).replace(b'"importance":0.5,', b"", 1), MONTH)
     assert "good" in [e.text for e in found.entries]
     assert "bad" not in [e.text for e in found.entries if e.state == "ok" and e.sensitivity < labels.RESTRICTED]
     assert found.problems
@@ -265,7 +265,7 @@ def test_a_log_checked_out_with_crlf_reads_the_same_and_grows_without_a_torn_mar
     first = box.add("one\ntwo", "--task", "t")
     entries = episodes.read(box.store, MONTH).entries
     box.log().write_bytes(b"\xef\xbb\xbf" + box.log().read_bytes().replace(b"\n", b"\r\n"))
-    assert episodes.read(box.store, MONTH) == episodes.Log(month=MONTH, entries=entries, problems=())
+    assert episodes.read(box.store, MONTH) == monthly.Log(month=MONTH, entries=entries, problems=())
     second = box.add("three", now=stamp(hours=-1))
     assert second > first
     found = episodes.read(box.store, MONTH)
@@ -288,7 +288,7 @@ STRICTEST = [
 def test_the_strictest_of_header_end_marker_and_raise_line_holds(place: str, old: str | None, new: str) -> None:
     text = log(episode("text", sensitivity=labels.PUBLIC)).decode()
     data = text + new if old is None else text.replace(old, new)
-    [found] = episodes.parse(data.encode(), MONTH).entries
+    [found] = monthly.parse(data.encode(), MONTH).entries
     assert (found.sensitivity, found.text, found.state) == (labels.RESTRICTED, "text", "ok")
 
 
@@ -310,7 +310,7 @@ def test_a_label_that_cannot_be_read_is_restricted_or_the_entry_is_none(old: str
     data = log(episode("text", sensitivity=labels.PUBLIC), episode("other", OTHER)).decode()
     head, mark, rest = data.partition(old)
     assert mark
-    found = episodes.parse(f"{head}{new}{rest}".encode(), MONTH)
+    found = monthly.parse(f"{head}{new}{rest}".encode(), MONTH)
     assert [e.text for e in found.entries if e.sensitivity < labels.RESTRICTED] == ["other"]
     assert {e.sensitivity for e in found.entries if e.text == "text"} <= {labels.RESTRICTED}
 
@@ -352,14 +352,14 @@ def test_entries_of_one_id_are_one_with_the_strictest_label() -> None:
         episode("other", OTHER),
         episode("first again", sensitivity=labels.PUBLIC),
     )
-    found = episodes.parse(twice, MONTH).entries
+    found = monthly.parse(twice, MONTH).entries
     assert [(e.id, e.sensitivity) for e in found] == [(ID, labels.SENSITIVE), (OTHER, labels.INTERNAL)]
 
 
 def test_around_merge_conflict_markers_entries_are_served(box: Box) -> None:
-    first = episodes.encode(episode("before", ID))
-    ours, theirs = (episodes.encode(episode(t, ids.new(at(hours=n)))) for n, t in ((1, "ours"), (2, "theirs")))
-    after = episodes.encode(episode("after", ids.new(at(hours=3))))
+    first = monthly.encode(episode("before", ID))
+    ours, theirs = (monthly.encode(episode(t, ids.new(at(hours=n)))) for n, t in ((1, "ours"), (2, "theirs")))
+    after = monthly.encode(episode("after", ids.new(at(hours=3))))
     merged = log() + first + b"<<<<<<< HEAD\n" + ours + b"=======\n" + theirs + b">>>>>>> other\n" + after
     box.log().write_bytes(merged)
     found = episodes.read(box.store, MONTH)
@@ -372,15 +372,15 @@ def test_around_merge_conflict_markers_entries_are_served(box: Box) -> None:
 
 
 def test_a_merge_that_splits_an_entry_never_joins_two(box: Box) -> None:
-    ours = episodes.encode(episode("the same\nours", ID))
-    theirs = episodes.encode(episode("the same\ntheirs", OTHER))
+    ours = monthly.encode(episode("the same\nours", ID))
+    theirs = monthly.encode(episode("the same\ntheirs", OTHER))
     mixed = (
         ours[: ours.index(b"ours")]
         + b"<<<<<<< a\n"
         + b"ours\n=======\ntheirs\n>>>>>>> b\n"
         + theirs[theirs.index(b"\n<!--") + 1 :]
     )
-    found = episodes.parse(log() + mixed + episodes.encode(episode("whole", ids.new(at(hours=1)))), MONTH)
+    found = monthly.parse(log() + mixed + monthly.encode(episode("whole", ids.new(at(hours=1)))), MONTH)
     assert [e.text for e in found.entries] == ["whole"]
     assert "torn" in [code for _, code in found.problems]
 
@@ -389,7 +389,7 @@ def test_a_merge_that_splits_an_entry_never_joins_two(box: Box) -> None:
 @given(data=st.binary(max_size=300), cut=st.integers(0, 500))
 def test_parsing_never_raises_and_never_shows_a_damaged_restricted_entry(data: bytes, cut: int) -> None:
     whole = log(episode(CANARY, sensitivity=labels.RESTRICTED))
-    found = episodes.parse(whole[:cut] + data + whole[cut:], MONTH)
+    found = monthly.parse(whole[:cut] + data + whole[cut:], MONTH)
     for entry in found.entries:
         if CANARY in entry.text:
             assert entry.sensitivity == labels.RESTRICTED

@@ -12,7 +12,7 @@ from support import CHECKOUT, Box, at
 from memcli.base import errors
 from memcli.model import header, labels, settings, sidecar
 from memcli.model.records import Episode, Fact, Opinion, Source, SourceRecord
-from memcli.store import archive, episodes, facts, sources
+from memcli.store import archive, episodes, facts, monthly, sources
 
 FORMAT = (CHECKOUT / "docs" / "format.md").read_text()
 FIRST = "0199e4a0-5b00-7c3e-9a51-0d6a0f1b2c3d"
@@ -236,7 +236,7 @@ def test_the_fact_on_the_page_is_read_as_it_stands() -> None:
 def test_the_entry_on_the_page_is_read_as_an_entry() -> None:
     [example] = fenced("## 4.")
     assert example.count("0199…") == 2
-    [entry] = episodes.parse(example.replace("0199…", FIRST).encode(), "2026-10").entries
+    [entry] = monthly.parse(example.replace("0199…", FIRST).encode(), "2026-10").entries
     assert (entry.id, entry.at) == (FIRST, datetime(2026, 10, 12, 9, 30, tzinfo=UTC))
     assert (entry.task, entry.outcome, entry.session) == ("Move billing to the new queue", "completed", "s-12")
     assert entry.text == "Moved the webhooks; replayed 214 of them."

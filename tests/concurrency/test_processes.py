@@ -12,13 +12,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from support import Box, command, environment, spawn
+from figures import Record
+from support import Box, command, environment
 
 from memcli.base import errors, lock
 from memcli.model import labels
 from memcli.store import archive, episodes, facts
 
-SIZES = [pytest.param(8, 25), pytest.param(16, 50, marks=pytest.mark.full)]
+FULL = pytest.mark.full
+SIZES = [pytest.param(8, 15), pytest.param(16, 50, marks=FULL)]
 QUICK_DISK = "from memcli.base import files; files.fsync = lambda fd: None\n"
 
 
@@ -37,7 +39,7 @@ def script(source: str, *words: object) -> "subprocess.Popen[str]":
 
 
 @pytest.mark.parametrize(("writers", "each"), SIZES)
-def test_writers_through_the_command_line_lose_nothing(box: Box, writers: int, each: int) -> None:
+def test_writers_through_the_command_line_lose_nothing(box: Box, writers: int, each: int, figure: Record) -> None:
     def write(writer: int) -> list[int]:
         codes = []
         for n in range(each):
@@ -63,6 +65,7 @@ def test_writers_through_the_command_line_lose_nothing(box: Box, writers: int, e
     assert made == sorted(made, reverse=True)
     assert [r.get("supersedes") for r in history] == [*made[1:], None]
     assert box.data("doctor") == []
+    figure("command-line writers: facts lost", len(held) + len(history))
 
 
 APPEND = (
@@ -73,15 +76,16 @@ import memcli
 from memcli.base import clock
 m = memcli.open(sys.argv[1])
 sys.stdin.readline()
-for n in range(50):
-    text = f"{sys.argv[2]}/{n}\\n## 2026-11-15T09:00:00Z {{\\n" + "x" * (n * 400)
+for n in range(int(sys.argv[3])):
+    text = f"{sys.argv[2]}/{n}\\n## 2026-11-15T09:00:00Z {{\\n" + "x" * (n * 400 % 50_000)
     m.add_episode(text, now=clock.parse("2026-11-15T09:00:00Z"))
 """
 )
 
 
-def test_sixteen_processes_append_fifty_episodes_each(box: Box) -> None:
-    running = [script(APPEND, box.root, n) for n in range(16)]
+@pytest.mark.parametrize("each", [25, pytest.param(200, marks=FULL)])
+def test_sixteen_processes_append_episodes_and_lose_and_join_none(box: Box, each: int, figure: Record) -> None:
+    running = [script(APPEND, box.root, n, each) for n in range(16)]
     for process in running:
         assert process.stdin is not None
         process.stdin.write("go\n")
@@ -90,23 +94,45 @@ def test_sixteen_processes_append_fifty_episodes_each(box: Box) -> None:
     found = episodes.read(box.store, "2026-11")
     assert found.problems == ()
     assert sorted(e.text.partition("\n")[0] for e in found.entries) == sorted(
-        f"{w}/{n}" for w in range(16) for n in range(50)
+        f"{w}/{n}" for w in range(16) for n in range(each)
     )
     assert all(e.state == "ok" and e.text.count("\n") == 2 for e in found.entries)
     made = [e.id for e in found.entries]
     assert made == sorted(made)
-    assert len(set(made)) == 800
+    assert len(set(made)) == 16 * each
+    figure("log appends: lost or joined", len(made))
 
 
-def test_confirmations_of_one_fact_by_many_runs_are_all_kept(box: Box) -> None:
+CONFIRM = (
+    QUICK_DISK
+    + """
+import sys
+import memcli
+from memcli.base import clock
+from memcli.engine import opinions
+m = memcli.open(sys.argv[1])
+sys.stdin.readline()
+for n in range(int(sys.argv[3])):
+    run = f"run {sys.argv[2]}/{n}"
+    said = opinions.confirm(m.store, "k", now=clock.parse("2026-11-15T09:00:00Z"), source="user:sam", run=run)
+    assert said.counted
+"""
+)
+
+
+@pytest.mark.parametrize("each", [8, pytest.param(100, marks=FULL)])
+def test_confirmations_of_one_fact_by_distinct_runs_are_all_kept(box: Box, each: int, figure: Record) -> None:
     box.set("k", "v")
-
-    def say(run: int) -> int:
-        return spawn(box.words("fact", "confirm", "k", "--run", f"run {run}", "--source", "user:sam")).code
-
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(say, range(16))) == [0] * 16
-    assert {o.run for o in box.fact("k").confirmations} == {f"run {n}" for n in range(16)}
+    running = [script(CONFIRM, box.root, n, each) for n in range(8)]
+    for process in running:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    assert [p.wait(120) for p in running] == [0] * 8
+    kept = [o.run for o in box.fact("k").confirmations]
+    assert len(kept) == 8 * each
+    assert set(kept) == {f"run {w}/{n}" for w in range(8) for n in range(each)}
+    figure("confirmations by distinct runs: lost", len(kept))
 
 
 # Readers.
@@ -128,14 +154,16 @@ for n in itertools.count():
 )
 
 
-def test_readers_against_a_writer_that_never_stops_see_no_torn_value_and_no_open_secret(box: Box) -> None:
+@pytest.mark.parametrize("least", [500, pytest.param(20_000, marks=FULL)])
+def test_readers_against_a_writer_that_never_stops_see_no_torn_value_and_no_open_secret(
+    box: Box, least: int, figure: Record
+) -> None:
     writer = script(WRITE_ON, box.root)
     try:
         assert writer.stdout is not None
         assert writer.stdout.readline() == "on\n"
-        end = time.monotonic() + 3
         seen, texts = 0, set()
-        while time.monotonic() < end or seen < 200:
+        while seen < least or len(texts) < 50:
             fact = facts.get(box.store, "k")
             if fact is None:
                 assert not texts
@@ -146,12 +174,12 @@ def test_readers_against_a_writer_that_never_stops_see_no_torn_value_and_no_open
             assert (fact.tags, fact.domain) == ((f"t{number}",), f"d{number}")
             assert fact.sensitivity == (labels.RESTRICTED if word == "secret" else labels.PUBLIC)
             texts.add(fact.text)
-            if seen % 10 == 0:
+            if seen % 25 == 0:
                 ran = box.run("fact", "get", "k")
                 assert ran.code in (0, 6)
                 assert "secret" not in ran.out + ran.err
                 assert "secret" not in box.ok("context").out + box.ok("fact", "list").out
-        assert len(texts) > 10
+        figure("lock-free reads: torn", seen)
     finally:
         writer.kill()
         writer.wait()
@@ -160,6 +188,7 @@ def test_readers_against_a_writer_that_never_stops_see_no_torn_value_and_no_open
 # The lock.
 
 
+@pytest.mark.figure("locks: stale, or an odd lock path followed")
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -191,6 +220,7 @@ with getattr(lock, sys.argv[2])(sys.argv[1]):
 """
 
 
+@pytest.mark.figure("locks: stale, or an odd lock path followed")
 @pytest.mark.parametrize("kind", ["Lock", "PatientLock"])
 @pytest.mark.parametrize("writer", [("fact", "set", "k", "w"), ("sweep",)], ids=["set", "sweep"])
 def test_when_a_holder_is_killed_the_next_writer_goes_on_at_once(box: Box, kind: str, writer: tuple[str, ...]) -> None:
@@ -259,6 +289,7 @@ def test_a_lock_file_that_is_removed_between_opening_and_locking_is_not_taken(
             lock.Lock(str(path), wait_seconds=0.1).__enter__()
 
 
+@pytest.mark.figure("locks: stale, or an odd lock path followed")
 @pytest.mark.parametrize("kind", ["symlink", "dangling", "folder", "fifo", "state is a link", "state is a file"])
 @pytest.mark.parametrize("words", [("fact", "set", "k", "w"), ("sweep", "--yes")], ids=["set", "sweep"])
 def test_a_lock_path_that_is_no_plain_file_is_one_clean_error(box: Box, kind: str, words: tuple[str, ...]) -> None:

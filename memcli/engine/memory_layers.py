@@ -1,0 +1,358 @@
+"""The verbs of a memory beyond facts, episodes and the context: retrieval, opinions, relations, procedures, sources, review.
+
+`engine.memory.Memory` is built on this class and has all of them; it is a class of its own only to keep both modules
+short. Each verb is a line over the engine module of its name, which is imported when it is called.
+"""
+
+import os
+from datetime import datetime
+
+from memcli.base import clock, errors
+from memcli.model import keys, labels, policy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from memcli.engine.opinions import Said
+    from memcli.engine.relations import Edge, Graph, Step
+    from memcli.engine.retrieve import Retrieved
+    from memcli.engine.review import Item
+    from memcli.engine.revisions import Change, Fault
+    from memcli.engine.trust import Standing
+    from memcli.engine.verify import Verdict
+    from memcli.model.labels import Sensitivity
+    from memcli.model.records import Episode, Fact, Procedure, SourceRecord
+    from memcli.model.records import Step as Way
+    from memcli.model.redact import Redacted
+    from memcli.store.folder import Store
+
+
+class Layers:
+    """One store, and what can be done with it. Every verb takes `now` where time matters: an aware datetime."""
+
+    def __init__(self, store: "Store") -> None:
+        self.store = store
+
+    # One question to all layers
+
+    def retrieve(
+        self,
+        query: str = "",
+        *,
+        layers: tuple[str, ...] = (),
+        session: str = "",
+        n: int = 5,
+        min_importance: "str | float" = 0.3,
+        concept: str | None = None,
+        last_hours: float | None = None,
+        clearance: str = "internal",
+        now: datetime | None = None,
+    ) -> "Retrieved":
+        """The best n of each layer, and a summary in words; see engine.retrieve.retrieve."""
+        from memcli.engine import retrieve
+
+        return retrieve.retrieve(
+            self.store,
+            query,
+            now=instant(now),
+            layers=layers,
+            session=session,
+            n=n,
+            min_importance=min_importance,
+            concept=concept,
+            last_hours=last_hours,
+            clearance=labels.sensitivity(clearance),
+        )
+
+    def episode(self, ref: str, *, reveal: bool = False, now: datetime | None = None) -> "Episode":
+        """One episode by its id. Raises NotFound, and Withheld above internal unless reveal is given."""
+        from memcli.engine import forget
+
+        found = forget.find_episode(self.store, ref)
+        if found is None or policy.expired(found, instant(now)):
+            raise errors.NotFound("no episode of this id")
+        _check_open(found.sensitivity, reveal)
+        return found
+
+    # Opinions, checks
+
+    def confirm(self, key: str, *, source: str | None = None, run: str = "", now: datetime | None = None) -> "Said":
+        """Say that a fact still holds; see engine.opinions.confirm."""
+        from memcli.engine import opinions
+
+        return opinions.confirm(self.store, key, now=instant(now), source=source, run=run)
+
+    def deny(self, key: str, *, source: str | None = None, run: str = "", now: datetime | None = None) -> "Said":
+        """Say that a fact does not hold; see engine.opinions.deny."""
+        from memcli.engine import opinions
+
+        return opinions.deny(self.store, key, now=instant(now), source=source, run=run)
+
+    def verify(
+        self, key: str | None = None, *, allow_commands: bool = False, now: datetime | None = None
+    ) -> "list[Verdict]":
+        """Run the checks that facts carry, of one key or of all; see engine.verify.verify."""
+        from memcli.engine import verify
+
+        return verify.verify(self.store, key, now=instant(now), allow_commands=allow_commands)
+
+    # Relations
+
+    def relate(
+        self, key: str, kind: str, target: str, *, weight: "str | float | None" = None, now: datetime | None = None
+    ) -> "Fact":
+        """Relate a fact to another, or change the weight (0..1); see engine.relations.relate."""
+        from memcli.engine import relations
+
+        return relations.relate(self.store, key, kind, target, now=instant(now), weight=weight)[0]
+
+    def unrelate(self, key: str, kind: str, target: str, *, now: datetime | None = None) -> "Fact":
+        """Take a relation away. Raises NotFound when there is none."""
+        from memcli.engine import relations
+
+        return relations.unrelate(self.store, key, kind, target, now=instant(now))[0]
+
+    def related(
+        self,
+        key: str,
+        *,
+        n: int = 10,
+        kinds: tuple[str, ...] = (),
+        clearance: str = "internal",
+        now: datetime | None = None,
+    ) -> "list[Edge]":
+        """The strongest relations from and to a fact. Raises NotFound."""
+        return self._graph(key, clearance, now).related(keys.normal(key), n, kinds)
+
+    def chain(
+        self,
+        key: str,
+        *,
+        depth: int = 3,
+        kinds: tuple[str, ...] = (),
+        clearance: str = "internal",
+        now: datetime | None = None,
+    ) -> "list[Step]":
+        """Breadth first along the relations of a fact, each concept once. Raises NotFound, UsageError."""
+        if not 1 <= depth <= 20:
+            raise errors.UsageError("the depth is out of range", hint="1 to 20")
+        return self._graph(key, clearance, now).chain(keys.normal(key), depth, kinds)
+
+    def graph(
+        self,
+        key: str | None = None,
+        *,
+        format: str = "mermaid",
+        depth: int = 2,
+        clearance: str = "internal",
+        now: datetime | None = None,
+    ) -> str:
+        """The relations of the store, or around one fact, as Mermaid, DOT or an HTML page."""
+        from memcli.engine import drawing
+
+        labels.choice(format, "format", drawing.FORMATS)
+        found = self._graph(key, clearance, now)
+        edges = found.edges if key is None else found.around(keys.normal(key), depth)
+        return drawing.draw(edges, format, alone=() if key is None else (keys.normal(key),))
+
+    def _graph(self, key: str | None, clearance: str, now: datetime | None) -> "Graph":
+        from memcli.engine import relations
+
+        found = relations.Graph(self.store, instant(now), labels.sensitivity(clearance))
+        if key is not None and keys.normal(key) not in found.facts:
+            raise errors.NotFound("no current fact of this key that you may see")
+        return found
+
+    # Procedures
+
+    def propose_procedure(
+        self, key: str, steps: "tuple[Way | str, ...]", *, now: datetime | None = None, **fields: "Any"
+    ) -> "Procedure":
+        """Keep a new procedure as pending. steps: values, or texts `NAME: what to do`; see engine.procedural.propose."""
+        from memcli.engine import procedural
+
+        made = tuple(procedural.parse_step(s) if isinstance(s, str) else s for s in steps)
+        return procedural.propose(self.store, key, made, now=instant(now), **fields)
+
+    def approve_procedure(self, key: str, *, by: str | None = None, now: datetime | None = None) -> "Procedure":
+        """Validate a procedure. Raises Refused when an agent approves what it proposed itself."""
+        from memcli.engine import procedural
+
+        return procedural.approve(self.store, key, now=instant(now), by=by)
+
+    def reject_procedure(self, key: str, *, by: str | None = None, now: datetime | None = None) -> "Procedure":
+        """Set a procedure aside: kept, never served."""
+        from memcli.engine import procedural
+
+        return procedural.reject(self.store, key, now=instant(now), by=by)
+
+    def record_procedure(
+        self, key: str, *, success: bool, duration_ms: int | None = None, now: datetime | None = None
+    ) -> "Procedure":
+        """Say how one use of a procedure went; duration_ms: milliseconds."""
+        from memcli.engine import procedural
+
+        return procedural.record(self.store, key, success=success, now=instant(now), duration_ms=duration_ms)
+
+    def best_procedures(
+        self, task_type: str, *, n: int = 5, clearance: str = "internal", now: datetime | None = None
+    ) -> "list[Procedure]":
+        """Validated procedures for a kind of task, best first."""
+        from memcli.engine import procedural
+
+        return procedural.best(self.procedures(clearance=clearance, now=now), task_type, instant(now), n)
+
+    def procedures(
+        self, *, state: str | None = None, clearance: str = "internal", now: datetime | None = None
+    ) -> "list[Procedure]":
+        """Procedures that the clearance covers, of one state or of all."""
+        from memcli.engine import view
+
+        if state is not None:
+            labels.choice(state, "state", labels.PROCEDURE_STATES)
+        seen = view.survey(self.store, instant(now), labels.sensitivity(clearance), layers=("procedures",))
+        return [p for p in seen.procedures if state in (None, p.state)]
+
+    def procedure(self, key: str, *, reveal: bool = False) -> "Procedure":
+        """One procedure by its key. Raises NotFound, and Withheld above internal unless reveal is given."""
+        from memcli.store import procedures
+
+        found = procedures.get(self.store, keys.normal(key))
+        if found is None:
+            raise errors.NotFound("no procedure of this key")
+        _check_open(found.sensitivity, reveal)
+        return found
+
+    # Sources
+
+    def sources(self, *, now: datetime | None = None) -> "list[Standing]":
+        """Every source with its trust now and what was said of its facts."""
+        from memcli.engine import trust
+
+        return trust.Ledger(self.store, instant(now)).standings()
+
+    def source(self, name: str, *, now: datetime | None = None) -> "Standing":
+        """One source by its id. Raises NotFound."""
+        found = next((s for s in self.sources(now=now) if s.id == name), None)
+        if found is None:
+            raise errors.NotFound("no source of this name")
+        return found
+
+    def set_source(
+        self,
+        name: str,
+        *,
+        kind: str | None = None,
+        trust: "str | float | None" = None,
+        note: str | None = None,
+        now: datetime | None = None,
+    ) -> "SourceRecord":
+        """Set a source's kind, its trust at first (0..1) or a note. name: its id, or KIND:ID for a new one."""
+        changes: dict[str, object] = {}
+        if kind is not None:
+            changes["kind"] = labels.choice(kind, "kind of source", tuple(labels.KIND_TRUST))
+        if trust is not None:
+            changes["trust"] = labels.unit(trust, "trust")
+        if note is not None:
+            changes["note"] = note
+        return self._change_source(name, changes, now)
+
+    def allow_source(self, name: str, *, now: datetime | None = None) -> "SourceRecord":
+        """Put a source on the allow list; takes it off the block list."""
+        return self._change_source(name, {"list": "allow"}, now)
+
+    def block_source(self, name: str, *, now: datetime | None = None) -> "SourceRecord":
+        """Block a source: its records are kept but not served."""
+        return self._change_source(name, {"list": "block"}, now)
+
+    def _change_source(self, name: str, changes: dict[str, object], now: datetime | None) -> "SourceRecord":
+        from memcli.engine import sourcing
+
+        return sourcing.change(self.store, name, changes, now=instant(now))[0]
+
+    # Review
+
+    def review(
+        self, *, kinds: tuple[str, ...] = (), clearance: str = "internal", now: datetime | None = None
+    ) -> "list[Item]":
+        """What waits for a person, of some kinds or of all; see engine.review.queue."""
+        from memcli.engine import review
+
+        for kind in kinds:
+            labels.choice(kind, "kind", review.KINDS)
+        limit = labels.sensitivity(clearance)
+        found = review.queue(self.store, instant(now))
+        return [i for i in found if i.sensitivity <= limit and (not kinds or i.kind in kinds)]
+
+    def review_show(self, ref: str, *, reveal: bool = False, now: datetime | None = None) -> "Item":
+        """One item of the queue, by ref or key. Raises NotFound, Refused, Withheld."""
+        from memcli.engine import review
+
+        found = review.find(self.store, ref, instant(now))
+        _check_open(found.sensitivity, reveal)
+        return found
+
+    def review_accept(self, ref: str, *, by: str | None = None, now: datetime | None = None) -> "Item":
+        """Say yes; see engine.review.accept."""
+        from memcli.engine import review
+
+        return review.accept(self.store, ref, now=instant(now), by=by)
+
+    def review_reject(self, ref: str, *, by: str | None = None, now: datetime | None = None) -> "Item":
+        """Say no; see engine.review.reject."""
+        from memcli.engine import review
+
+        return review.reject(self.store, ref, now=instant(now), by=by)
+
+    def review_diff(self, old: str, new: str | None = None, *, clearance: str = "internal") -> "list[Change]":
+        """What changed in meaning between two git revisions, or between one and now."""
+        from memcli.engine import revisions
+        from memcli.store import revision
+
+        after = self.store if new is None else revision.Revision(self.store, new)
+        limit = labels.sensitivity(clearance)
+        return [c for c in revisions.diff(revision.Revision(self.store, old), after) if c.label <= limit]
+
+    def check_against(self, rev: str) -> "list[Fault]":
+        """What a change since a git revision must not bring: a credential, an unsourced fact, a silent contradiction ..."""
+        from memcli.engine import revisions
+        from memcli.store import revision
+
+        return revisions.faults(revision.Revision(self.store, rev), self.store)
+
+    # What leaves
+
+    def export_skill(self, key: str, directory: str, *, force: bool = False) -> str:
+        """Write an approved procedure as NAME/SKILL.md below a folder; its path. force: over a file that is not ours."""
+        from memcli.engine import procedural
+
+        return procedural.write_skill(self.store, key, directory, force=force)
+
+    def scrub(self, text: str) -> "Redacted":
+        """A text with credentials and personal data replaced by their type; `counts` says how many of each."""
+        from memcli.model import redact
+
+        return redact.mask(text)
+
+    def setting(self, name: str) -> "Any":
+        """A setting in force, by its name in memcli.toml such as "sweep.max_share". Raises NotFound."""
+        from memcli.model import settings
+
+        if name not in settings.TABLE:
+            raise errors.NotFound("no setting of this name")
+        return self.store.settings[name]
+
+
+def instant(now: datetime | None) -> datetime:
+    """The time of a call: as given, else MEMCLI_NOW, else the clock. Raises UsageError for a naive time."""
+    if now is None:
+        return clock.now(os.environ.get("MEMCLI_NOW") or None)
+    if now.tzinfo is None:
+        raise errors.UsageError("now is a naive time", hint="give it a time zone: datetime.now(timezone.utc)")
+    return now.replace(microsecond=0)
+
+
+def _check_open(label: "Sensitivity", reveal: bool) -> None:
+    if label > labels.INTERNAL and not reveal:
+        raise errors.Withheld("this record is withheld: its label is above internal", hint="reveal=True")

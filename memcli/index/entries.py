@@ -1,0 +1,135 @@
+"""Rows of the index: one record in, one record out, and what follows for its stems."""
+
+from memcli.index import document
+from memcli.index.document import COLUMNS
+from memcli.model import labels
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from memcli.index.database import Connection
+    from memcli.index.document import Record
+    from memcli.model.settings import Settings
+
+_INSERT = f"INSERT INTO record({', '.join(COLUMNS)}) VALUES({', '.join('?' * len(COLUMNS))})"
+_EMPTY: "dict[str, Any]" = dict.fromkeys(COLUMNS, "") | {"start": 0, "stop": 0, "place": 0, "flags": 0, "length": 0}
+
+
+class Entries:
+    """The rows of one index while it is brought up to date.
+
+    bulk: the index is being filled, so that the full-text engine reads all stems once at the end;
+    withdrew: a text went that readers may no longer see, so that nothing of it may stay in the file.
+    """
+
+    def __init__(self, con: "Connection", settings: "Settings", *, bulk: bool) -> None:
+        self.con, self.settings, self.bulk = con, settings, bulk
+        self.withdrew = False
+        self.sessions: set[str] = set()
+        self._stems: set[str] = set()
+
+    def add(
+        self,
+        layer: int,
+        name: str,
+        record: "Record",
+        *,
+        span: tuple[int, int] = (0, 0),
+        mark: int = 0,
+        rival: bool = False,
+    ) -> None:
+        """Take a record in. name: of its file or month; span, mark: where it stands in the month's log, and a check
+        sum of what stands there; rival: another file has its key and is shown instead.
+        """
+        columns, stems = document.document(
+            record.replace(sensitivity=labels.RESTRICTED) if rival else record, self.settings
+        )
+        row = {
+            **_EMPTY,
+            **columns,
+            "layer": layer,
+            "name": name,
+            "start": span[0],
+            "stop": span[1],
+            "rival": int(rival),
+        }
+        if mark:
+            row["key_hash"] = mark
+        rid = self.con.execute(_INSERT, [row[c] for c in COLUMNS]).lastrowid
+        if row["session"]:
+            self.sessions.add(row["session"])
+        if stems is None:
+            return
+        self.con.execute("INSERT INTO stems VALUES(?, ?, ?)", (rid, *stems))
+        if not self.bulk:
+            self.con.execute("INSERT INTO words(rowid, strong, weak) VALUES(?, ?, ?)", (rid, *stems))
+            self._stems.update(*(s.split() for s in stems))
+
+    def drop(self, where: str, values: "Iterable[Any]") -> list[tuple[int, str, int]]:
+        """Take rows out; their (key_hash, id, level). where: an SQL condition."""
+        found = self.con.execute(f"SELECT rid, key_hash, id, level FROM record WHERE {where}", tuple(values)).fetchall()
+        for rid, *_ in found:
+            self.hide(rid)
+            self.con.execute("DELETE FROM record WHERE rid = ?", (rid,))
+        return [(key_hash, id_, level) for _, key_hash, id_, level in found]
+
+    def hide(self, rid: int) -> None:
+        """Take the stems of a row out of the full text."""
+        stems = self.con.execute("SELECT strong, weak FROM stems WHERE rid = ?", (rid,)).fetchone()
+        if stems is not None:
+            if not self.bulk:
+                self.con.execute(
+                    "INSERT INTO words(words, rowid, strong, weak) VALUES('delete', ?, ?, ?)", (rid, *stems)
+                )
+            self.con.execute("DELETE FROM stems WHERE rid = ?", (rid,))
+
+    def finish(self) -> None:
+        """What can only be said once all rows are there: places in sessions, the engine's words, their spelling."""
+        if self.bulk:
+            self._number("")
+            self.con.execute("INSERT INTO words(words) VALUES('rebuild')")
+            self.con.execute(f"INSERT INTO spelling(stem) SELECT term FROM vocabulary WHERE {_SPELLED}")
+            self.con.execute("INSERT INTO letters(letters) VALUES('rebuild')")
+            return
+        for session in self.sessions:
+            self._append_place(session)
+        self._spell()
+        if self.withdrew:
+            self._clean()
+
+    def _append_place(self, session: str) -> None:
+        """Number what is new in a session: at its end when it is later than all the rest, else the whole session."""
+        new = self.con.execute("SELECT rid, seen_at FROM record WHERE session = ? AND place = 0", (session,)).fetchall()
+        last = self.con.execute(
+            "SELECT place, seen_at, id FROM record WHERE session = ? ORDER BY place DESC LIMIT 1", (session,)
+        ).fetchone()
+        if len(new) == 1 and last[0] and new[0][1] > last[1]:
+            self.con.execute("UPDATE record SET place = ? WHERE rid = ?", (last[0] + 1, new[0][0]))
+        elif new:
+            self._number(session)
+
+    def _number(self, session: str) -> None:
+        which, values = ("session = ?", (session,)) if session else ("session != ''", ())
+        self.con.execute(
+            "UPDATE record SET place = numbered.n FROM (SELECT rid AS r, row_number() OVER"
+            f" (PARTITION BY session ORDER BY seen_at, id) AS n FROM record WHERE {which}) AS numbered WHERE rid = r",
+            values,
+        )
+
+    def _spell(self) -> None:
+        for stem in self._stems:
+            if 4 <= len(stem) <= 24 and stem.isalpha():
+                made = self.con.execute("INSERT OR IGNORE INTO spelling(stem) VALUES(?)", (stem,))
+                if made.rowcount > 0:
+                    self.con.execute("INSERT INTO letters(rowid, stem) VALUES(?, ?)", (made.lastrowid, stem))
+
+    def _clean(self) -> None:
+        """Nothing of a text that was withdrawn may stay: not in the engine's segments, not in the spelling."""
+        self.con.execute("INSERT INTO words(words) VALUES('optimize')")
+        self.con.execute("DELETE FROM spelling WHERE stem NOT IN (SELECT term FROM vocabulary)")
+        self.con.execute("INSERT INTO letters(letters) VALUES('rebuild')")
+
+
+_SPELLED = "length(term) BETWEEN 4 AND 24 AND term NOT GLOB '*[0-9_]*'"

@@ -1,0 +1,113 @@
+"""Episodes in the index: a month's log that grew is read from where it ended, any other change reads it whole."""
+
+from zlib import crc32
+
+from memcli.base import clock, files
+from memcli.base.value import Value, value
+from memcli.index import document, rows
+from memcli.model import labels
+from memcli.store import episodes, monthly
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memcli.index.database import Connection
+    from memcli.index.entries import Entries
+    from memcli.model.records import Episode
+    from memcli.store.folder import Store
+
+_TICK_NS = 50 * 10**6
+
+
+@value
+class Change(Value):
+    """Logs that changed, each with its new stamps, and logs that are gone."""
+
+    stamps: dict[str, tuple[int, int]]
+    gone: tuple[str, ...]
+
+
+def changed(con: "Connection", store: "Store") -> Change | None:
+    """The logs that are not as the index knows them; None when all are. There are few: each is looked at every time."""
+    known = {m: (t, k) for m, t, k in con.execute("SELECT month, time, mark FROM log").fetchall()}
+    months = episodes.months(store)
+    with store.folder(episodes.LAYER) as folder:
+        wall = clock.wall_ns()
+        found = dict(zip(months, folder.stamps(months, episodes.SUFFIX), strict=True))
+    steady = {m: (t if t + _TICK_NS < wall else -1, k) for m, (t, k) in found.items()}
+    stamps = {m: s for m, s in steady.items() if known.get(m) != s}
+    gone = tuple(m for m in known if m not in found)
+    return Change(stamps=stamps, gone=gone) if stamps or gone else None
+
+
+def apply(entries: "Entries", store: "Store", change: Change) -> None:
+    """Read again what is new in the logs."""
+    con = entries.con
+    for month in change.gone:
+        entries.drop("layer = ? AND name = ?", (rows.EPISODE, month))
+        con.execute("DELETE FROM log WHERE month = ?", (month,))
+        entries.withdrew = True
+    with store.folder(episodes.LAYER) as folder:
+        for month, stamps in change.stamps.items():
+            data = _read(folder, month)
+            known = con.execute("SELECT size, crc FROM log WHERE month = ?", (month,)).fetchone()
+            grown = known is not None and len(data) >= known[0] and crc32(data[: known[0]]) == known[1]
+            start = known[0] if grown else 0
+            if start and not monthly.raised_labels(data[start:]):
+                _add(entries, month, data, start)
+            else:
+                _compare(entries, month, data)
+            con.execute("INSERT OR REPLACE INTO log VALUES(?, ?, ?, ?, ?)", (month, *stamps, len(data), crc32(data)))
+
+
+def serve(store: "Store", month: str, start: int, stop: int, id_: str, level: int) -> "Episode | None":
+    """The episode that the index knows at this place, None when something else stands there now."""
+    with store.folder(episodes.LAYER) as folder:
+        data = _read(folder, month)
+    found = next((e for _, _, e in monthly.spans(data[start:stop], []) if e.id == id_), None)
+    if found is None:
+        return None
+    label = max(found.sensitivity, labels.Sensitivity(level))
+    return found.replace(month=month, sensitivity=label)
+
+
+def _read(folder: files.Folder, month: str) -> bytes:
+    """The log; one that is no plain file reads as empty, as it does for every reader."""
+    try:
+        return monthly.normal(folder.read(month + episodes.SUFFIX, limit=None) or b"")
+    except files.NotAFile:
+        return b""
+
+
+def _add(entries: "Entries", month: str, data: bytes, start: int) -> None:
+    """What was appended; an id that is there already makes all of the month be compared."""
+    placed = monthly.placed(data[start:], month)
+    for _, _, entry in placed:
+        if entries.con.execute(
+            "SELECT 1 FROM record WHERE id = ? AND layer = 1 AND name = ?", (entry.id, month)
+        ).fetchone():
+            _compare(entries, month, data)
+            return
+    for begin, end, entry in placed:
+        span, mark = (start + begin, start + end), crc32(data[start + begin : start + end])
+        entries.add(rows.EPISODE, month, entry, span=span, mark=mark)
+
+
+def _compare(entries: "Entries", month: str, data: bytes) -> None:
+    """The whole month: entries that are as they were keep their rows."""
+    con = entries.con
+    listed = con.execute(
+        "SELECT id, rid, level, key_hash FROM record WHERE layer = 1 AND name = ?", (month,)
+    ).fetchall()
+    known = {id_: (rid, level, mark) for id_, rid, level, mark in listed}
+    for begin, end, entry in monthly.placed(data, month):
+        mark = crc32(data[begin:end])
+        rid, level, before = known.pop(entry.id, (0, 0, -1))
+        if rid and level == int(entry.sensitivity) and before == mark:
+            con.execute("UPDATE record SET start = ?, stop = ? WHERE rid = ?", (begin, end, rid))
+            continue
+        if rid:
+            entries.drop("rid = ?", (rid,))
+            entries.withdrew |= level <= document.SHOWN_UP_TO < entry.sensitivity
+        entries.add(rows.EPISODE, month, entry, span=(begin, end), mark=mark)
+    for rid, _, _ in known.values():
+        entries.drop("rid = ?", (rid,))

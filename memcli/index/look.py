@@ -1,0 +1,348 @@
+"""One reader's look at the index: the rows that are current, cleared and wanted, and the records behind them.
+
+It is the `Corpus` that ranking asks. Rows tell what to read; what is served is read from its files and checked again.
+"""
+
+from datetime import datetime
+from heapq import nlargest
+
+from memcli.base.value import Value, value
+from memcli.index import document, logs, rows
+from memcli.index.rows import Row
+from memcli.model import labels, policy, words
+from memcli.model.records import Episode
+from memcli.store import facts, procedures, sources
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from memcli.index.database import Connection
+    from memcli.index.document import Record
+    from memcli.model.labels import Sensitivity
+    from memcli.store.folder import Store
+
+_COLUMNS = (
+    "r.rid, r.layer, r.id, s.strong, s.weak, r.speaker, r.session, r.place, r.seen_at, r.flags, r.importance,"
+    " r.believed, r.protected, r.kind, r.via, r.source, r.domain,"
+    " r.state, r.key"
+)
+_STATE = "CASE WHEN expires_at <= :now THEN 'expired' WHEN fades_at < :now THEN 'faded' ELSE 'current' END"
+_CURRENT = (
+    "r.rival = 0 AND r.level <= :level"
+    " AND (r.expires_at IS NULL OR r.expires_at > :now) AND (r.fades_at IS NULL OR r.fades_at >= :now)"
+)
+_DAY = 86400.0
+_FOREMOST = 5000
+# A session, a neighbour: nothing that a reader with a clearance sees beside the index stands next to anything.
+_APART = -1_000_000
+
+
+@value
+class Scope(Value):
+    """Which rows are wanted beside being current and cleared: SQL conditions on `record r`, with their named values.
+
+    phrases: stems that must stand side by side; without: stems that must not be there.
+    """
+
+    conditions: tuple[str, ...] = ()
+    values: "dict[str, Any]" = {}  # noqa: RUF012 - nobody changes it
+    phrases: tuple[tuple[str, ...], ...] = ()
+    without: tuple[str, ...] = ()
+
+
+@value
+class Totals(Value):
+    """How many records there are, whatever is asked. Of those that the reader is cleared for: current, expired and
+    blocked ones by layer, faded facts, and current facts that replaced a former value. Of the others: current ones."""
+
+    current: dict[int, int]
+    expired: dict[int, int]
+    blocked: dict[int, int]
+    faded: int
+    superseded: int
+    withheld: int
+
+
+class Look:
+    """What a reader with a clearance may see at an instant, within a scope."""
+
+    def __init__(
+        self,
+        con: "Connection",
+        store: "Store",
+        now: datetime,
+        clearance: "Sensitivity" = labels.INTERNAL,
+        scope: Scope | None = None,
+    ) -> None:
+        self.con, self.store, self.now, self.clearance = con, store, now, clearance
+        self.scope = scope or Scope()
+        self.blocked = sources.Blocked(store)
+        self._at = document.seconds(now)
+        self._half_life = store.settings["decay.fact_half_life_days"]
+        self._trust = {s.id: s.trust for s in sources.every(store)}
+        self._values = {"now": self._at, "level": int(clearance), **self.scope.values}
+        self._bans = self._blocked()
+        self._where = " AND ".join((_CURRENT, *([f"NOT {self._bans}"] if self._bans else []), *self.scope.conditions))
+        self._beside: dict[int, tuple[Row, Record]] = {}
+        if clearance > document.SHOWN_UP_TO:
+            self._read_beside()
+        count, length = con.execute("SELECT count(*), total(length) FROM record WHERE length > 0").fetchone()
+        self.count = count + len(self._beside)
+        self.mean_length = (length + sum(row.length for row, _ in self._beside.values())) / max(self.count, 1)
+
+    # --- What ranking asks (rows.Corpus)
+
+    def frequencies(self, stems: "Iterable[str]") -> dict[str, int]:
+        """In how many rows each stem stands."""
+        found = {}
+        for stem in stems:
+            row = self.con.execute("SELECT doc FROM vocabulary WHERE term = ?", (stem,)).fetchone()
+            found[stem] = row[0] if row else 0
+            if self._beside:
+                found[stem] += sum(stem in _stems(held) for held, _ in self._beside.values())
+        return found
+
+    def matching(self, stems: "Sequence[str]", limit: int) -> list[Row]:
+        """Rows that hold any of the stems, best first; without stems the most important, surest and newest, and of them
+        as many as a person may want to page through."""
+        if not stems and not self.scope.phrases:
+            return self._foremost(max(limit, _FOREMOST))
+        sql = (
+            f"SELECT {_COLUMNS} FROM words w JOIN record r ON r.rid = w.rowid JOIN stems s ON s.rid = r.rid"
+            f" WHERE words MATCH :match AND {self._where} ORDER BY bm25(words, 2.0, 1.0) LIMIT :limit"
+        )
+        found = self._rows(sql, match=self._match(stems), limit=limit)
+        wanted = set(stems)
+        return found + [row for row, _ in self._beside.values() if not wanted or wanted & _stems(row)]
+
+    def around(self, near: "Iterable[Row]", reach: int) -> list[Row]:
+        """Rows of the same session at most `reach` places away, without the ones given."""
+        given: set[int] = set()
+        places: dict[str, set[int]] = {}
+        for row in near:
+            given.add(row.rid)
+            if row.layer == rows.EPISODE and row.session and row.rid > 0:
+                places.setdefault(row.session, set()).update(range(row.place - reach, row.place + reach + 1))
+        found = []
+        for session, wanted in places.items():
+            sql = f"SELECT {_COLUMNS} FROM record r JOIN stems s ON s.rid = r.rid WHERE r.session = :session AND r.place IN"
+            sql += f" ({','.join(map(str, sorted(wanted)))}) AND {self._where}"
+            found += [row for row in self._rows(sql, session=session) if row.rid not in given]
+        return found
+
+    def of_sessions(self, sessions: "Iterable[str]", limit: int) -> list[Row]:
+        """The rows of sessions, at most `limit` of each, in order of place."""
+        sql = (
+            f"SELECT {_COLUMNS} FROM record r JOIN stems s ON s.rid = r.rid"
+            f" WHERE r.session = :session AND {self._where} ORDER BY r.place LIMIT :limit"
+        )
+        return [row for name in sessions for row in self._rows(sql, session=name, limit=limit)]
+
+    def spelled_like(self, stem: str, limit: int) -> list[str]:
+        """Stems that share many three-letter groups with this one."""
+        groups = dict.fromkeys(stem[i : i + 3] for i in range(len(stem) - 2))
+        if not groups:
+            return []
+        found = self.con.execute(
+            "SELECT stem FROM letters WHERE letters MATCH ? ORDER BY rank LIMIT ?",
+            (" OR ".join(map(_quoted, groups)), limit + 1),
+        )
+        return [other for (other,) in found.fetchall() if other != stem][:limit]
+
+    # --- What else readers ask
+
+    def totals(self) -> Totals:
+        """The store in numbers, which no query changes."""
+        current, expired, blocked = ({0: 0, 1: 0, 2: 0} for _ in range(3))
+        faded = superseded = withheld = 0
+        sql = (
+            f"SELECT layer, level <= :level, {_STATE}, supersedes != '', count(*) FROM record WHERE rival = 0"
+            " GROUP BY 1, 2, 3, 4"
+        )
+        for layer, cleared, state, replaced, count in self.con.execute(sql, self._values).fetchall():
+            if not cleared:
+                withheld += count if state == "current" else 0
+            elif state == "current":
+                current[layer] += count
+                superseded += count if replaced else 0
+            elif state == "expired":
+                expired[layer] += count
+            else:
+                faded += count
+        if self._bans:
+            sql = f"SELECT r.layer, count(*), sum(r.supersedes != '') FROM record r WHERE {_CURRENT} AND {self._bans}"
+            for layer, count, replaced in self.con.execute(f"{sql} GROUP BY 1", self._values).fetchall():
+                blocked[layer], current[layer] = count, current[layer] - count
+                superseded -= replaced
+        return Totals(
+            current=current, expired=expired, blocked=blocked, faded=faded, superseded=superseded, withheld=withheld
+        )
+
+    def ended(self) -> "list[tuple[str, int, str, str, str]]":
+        """What the reader is cleared for and does not get: id, layer, key, supersedes, and expired, faded or blocked."""
+        over = (
+            f"SELECT rid, id, layer, key, supersedes, {_STATE} AS why FROM record WHERE rival = 0 AND level <= :level"
+        )
+        found = self.con.execute(f"SELECT * FROM ({over}) WHERE why != 'current'", self._values).fetchall()
+        if self._bans:
+            banned = "SELECT r.rid, r.id, r.layer, r.key, r.supersedes, 'blocked' FROM record r"
+            found += self.con.execute(f"{banned} WHERE {_CURRENT} AND {self._bans}", self._values).fetchall()
+        return [(id_, layer, key, former, why) for _, id_, layer, key, former, why in found]
+
+    def key(self, rid: int) -> str:
+        """The key of a record that stands in the index without it; "" for any other."""
+        found = self._beside.get(rid)
+        return found[0].key if found else ""
+
+    def wanted(self, more: str = "1") -> int:
+        """How many rows the scope holds, of those that meet one more condition."""
+        sql = f"SELECT count(*) FROM record r WHERE {self._where} AND {more}"
+        return int(self.con.execute(sql, self._values).fetchone()[0])
+
+    def select(self, columns: str, more: str = "1") -> "list[tuple[Any, ...]]":
+        """Columns of the rows in the scope that meet one more condition."""
+        sql = f"SELECT {columns} FROM record r WHERE {self._where} AND {more}"
+        return list(self.con.execute(sql, self._values).fetchall())
+
+    def important(self, limit: int) -> list[Row]:
+        """Facts that matter whatever is asked."""
+        sql = (
+            f"SELECT {_COLUMNS} FROM record r JOIN stems s ON s.rid = r.rid WHERE r.importance >= {policy.PROTECTED_FROM}"
+            f" AND r.layer = 0 AND {self._where} ORDER BY r.importance DESC, r.seen_at DESC, r.id DESC LIMIT :limit"
+        )
+        return self._rows(sql, limit=limit)
+
+    def record(self, row: Row) -> "Record | None":
+        """The record behind a row as its files have it now; None when it is not there any more, or no longer for this
+        reader: above the clearance, ended, or of a blocked source."""
+        found = self._beside[row.rid][1] if row.rid in self._beside else self._served(row.rid)
+        return self._current(row.layer, found)
+
+    # --- How
+
+    def _blocked(self) -> str:
+        """An SQL condition: the source is blocked; "" when none of them is."""
+        if not self.blocked:
+            return ""
+        known = self.con.execute("SELECT DISTINCT source FROM record").fetchall()
+        names = [name for (name,) in known if name in self.blocked]
+        self._values |= {f"blocked{i}": name for i, name in enumerate(names)}
+        return f"r.source IN ({', '.join(f':blocked{i}' for i in range(len(names)))})" if names else ""
+
+    def _current(self, layer: int, found: "Record | None") -> "Record | None":
+        if found is None or not policy.cleared(found.sensitivity, self.clearance) or found.source.id in self.blocked:
+            return None
+        if layer == rows.FACT:
+            return found if policy.current(found, self.now, self.store.settings) else None  # type: ignore[arg-type]
+        return None if policy.expired(found, self.now) else found
+
+    def _served(self, rid: int) -> "Record | None":
+        layer, name, start, stop, id_, key_hash, level = self.con.execute(
+            "SELECT layer, name, start, stop, id, key_hash, level FROM record WHERE rid = ?", (rid,)
+        ).fetchone()
+        if layer == rows.EPISODE:
+            return logs.serve(self.store, name, start, stop, id_, level)
+        if layer == rows.PROCEDURE:
+            with self.store.folder(procedures.LAYER) as folder:
+                return procedures.named(self.store, folder, name)
+        claims = self.con.execute("SELECT name FROM record WHERE layer = 0 AND key_hash = ?", (key_hash,)).fetchall()
+        with self.store.folder(facts.LAYER) as folder:
+            found = [f for (n,) in claims if (f := facts.named(self.store, folder, n)) is not None]
+        return next((f for f in facts.chosen(found) if document.hash_of(f.key) == key_hash), None)
+
+    def _read_beside(self) -> None:
+        """What stands in the index without a word of it, but may be seen by this reader: read from its files."""
+        sql = "SELECT rid, layer FROM record WHERE rival = 0 AND level > ? AND level <= ?"
+        hidden = self.con.execute(sql, (int(document.SHOWN_UP_TO), int(self.clearance))).fetchall()
+        for rid, layer in hidden:
+            record = self._current(layer, self._served(rid))
+            if record is None:
+                continue
+            columns, stems = document.document(record.replace(sensitivity=labels.PUBLIC), self.store.settings)
+            assert stems is not None
+            names = ("speaker", "session", "seen_at", "flags", "importance", "believed", "protected", "kind", "via")
+            values = {n: columns[n] for n in (*names, "domain")}
+            speaker, session, *rest = values.values()
+            row = (
+                rid,
+                layer,
+                record.id,
+                *stems,
+                speaker,
+                session,
+                _APART - 10 * rid,
+                *rest[:-1],
+                record.source.id,
+                rest[-1],
+            )
+            key = "" if isinstance(record, Episode) else record.key
+            self._beside[rid] = self._row((*row, record.state, key)), record
+
+    def _match(self, stems: "Sequence[str]") -> str:
+        parts = [_quoted(" ".join(phrase)) for phrase in self.scope.phrases]
+        if stems:
+            parts.append(f"({' OR '.join(map(_quoted, stems))})")
+        match = " AND ".join(parts)
+        return f"({match}) NOT ({' OR '.join(map(_quoted, self.scope.without))})" if self.scope.without else match
+
+    def _foremost(self, limit: int) -> list[Row]:
+        """The rows that matter most without any question; ranking sorts them by its own weights."""
+        listed = self.select("r.rid, r.importance, r.believed, r.protected, r.seen_at, r.layer")
+        best = nlargest(limit, listed, key=self._weight)
+        sql = f"SELECT {_COLUMNS} FROM record r JOIN stems s ON s.rid = r.rid WHERE r.rid = :rid"
+        found = [row for rid, *_ in best for row in self._rows(sql, rid=rid)]
+        return found + [row for row, _ in self._beside.values()]
+
+    def _weight(self, row: "tuple[Any, ...]") -> float:
+        _, importance, believed, protected, seen, layer = row
+        age = max(self._at - seen, 0.0)
+        sure = self._confidence(layer, believed, protected, seen)
+        return float(0.5 * importance + 0.3 * sure + 0.2 * 0.5 ** (age / (90 * _DAY)))
+
+    def _rows(self, sql: str, **values: object) -> list[Row]:
+        found = self.con.execute(sql, {**self._values, **values}).fetchall()
+        return [self._row(columns) for columns in found]
+
+    def _row(self, columns: "tuple[Any, ...]") -> Row:
+        (rid, layer, id_, strong, weak, speaker, session, place, seen, flags, importance, believed, protected, kind,
+         via, source, domain, state, key) = columns  # fmt: skip
+        trust = min(self._trust.get(source, labels.KIND_TRUST.get(kind, 0.4)), labels.KIND_TRUST.get(via, 1.0))
+        return Row(
+            rid,
+            layer,
+            id_,
+            strong,
+            weak,
+            speaker,
+            domain if layer == rows.FACT else session,
+            place,
+            seen,
+            flags,
+            importance,
+            self._confidence(layer, believed, protected, seen),
+            trust,
+            kind,
+            state,
+            key,
+        )
+
+    def _confidence(self, layer: int, believed: float, protected: int, seen: float) -> float:
+        age = self._at - seen
+        if layer != rows.FACT or protected or self._half_life <= 0 or age <= 0:
+            return believed
+        return float(believed * 0.5 ** (age / (self._half_life * _DAY)))
+
+
+def phrase(text: str) -> tuple[str, ...]:
+    """The stems of a phrase, to stand side by side."""
+    return tuple(words.terms(text))
+
+
+def _stems(row: Row) -> set[str]:
+    return {*row.strong.split(), *row.weak.split()}
+
+
+def _quoted(stem: str) -> str:
+    return '"' + stem.replace('"', "") + '"'

@@ -1,0 +1,124 @@
+"""The index as one thing: opened, brought up to date, rebuilt when it is damaged, bypassed where it cannot be written."""
+
+from memcli.base import errors
+from memcli.index import database, logs, pairs
+from memcli.index.entries import Entries
+from memcli.model import words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from memcli.index.database import Connection
+    from memcli.store.folder import Store
+
+    T = TypeVar("T")
+
+# Settings on which columns depend.
+_SETTINGS = ("decay.fact_half_life_days", "decay.max_fact_age_days")
+_TRIES = 5
+
+
+def ask(store: "Store", question: "Callable[[Connection], T]", *, watch: bool = True, fresh: bool = False) -> "T":
+    """The answer of `question` to an index that says what the files say.
+
+    watch: notice edits in place; fresh: compare everything. A damaged index is built anew and asked again; where
+    nothing can be written the same index is made in memory. Raises what `question` raises, beside SQLite's errors.
+    """
+    made_of = _made_of(store)
+    try:
+        con = _opened(store, made_of, watch=watch, fresh=fresh)
+        try:
+            return question(con)
+        finally:
+            con.close()
+    except database.damage():
+        pass
+    except (errors.SystemFailure, errors.Locked):
+        return _without(store, made_of, question)
+    try:
+        con = database.build(store, made_of, lambda con: _fill(con, store), anew=True)
+        try:
+            return question(con)
+        finally:
+            con.close()
+    except (errors.SystemFailure, errors.Locked):
+        return _without(store, made_of, question)
+    except database.damage():
+        return _without(store, made_of, question)
+
+
+def rebuild(store: "Store") -> None:
+    """Build the index anew whatever is there. Raises SystemFailure, Locked."""
+    database.build(store, _made_of(store), lambda con: _fill(con, store), anew=True).close()
+
+
+def _opened(store: "Store", made_of: str, *, watch: bool, fresh: bool) -> "Connection":
+    con = database.current(store, made_of)
+    if con is None:
+        return database.build(store, made_of, lambda new: _fill(new, store))
+    try:
+        _bring_up(con, store, watch=watch, fresh=fresh)
+    except BaseException:
+        con.close()
+        raise
+    return con
+
+
+def _without(store: "Store", made_of: str, question: "Callable[[Connection], T]") -> "T":
+    con = database.in_memory(made_of, lambda con: _fill(con, store))
+    try:
+        return question(con)
+    finally:
+        con.close()
+
+
+def _bring_up(con: "Connection", store: "Store", *, watch: bool, fresh: bool) -> None:
+    for _ in range(_TRIES):
+        seen = con.execute("SELECT value FROM meta WHERE name = 'change'").fetchone()[0]
+        changes = [(n, pairs.changed(con, store, n, watch=watch, fresh=fresh)) for n, _ in pairs.LAYERS]
+        months = logs.changed(con, store)
+        if months is None and all(c is None for _, c in changes):
+            return
+        con.execute("BEGIN IMMEDIATE")
+        try:
+            if con.execute("SELECT value FROM meta WHERE name = 'change'").fetchone()[0] != seen:
+                con.execute("ROLLBACK")  # another reader was faster
+                continue
+            entries = Entries(con, store.settings, bulk=False)
+            _apply(entries, store, changes, months)
+            con.execute("UPDATE meta SET value = value + 1 WHERE name = 'change'")
+            con.execute("COMMIT")
+        except BaseException:
+            if con.in_transaction:
+                con.execute("ROLLBACK")
+            raise
+        if entries.withdrew:
+            con.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return
+
+
+def _fill(con: "Connection", store: "Store") -> None:
+    entries = Entries(con, store.settings, bulk=True)
+    changes = [(n, pairs.changed(con, store, n, watch=True, fresh=True)) for n, _ in pairs.LAYERS]
+    _apply(entries, store, changes, logs.changed(con, store))
+
+
+def _apply(
+    entries: Entries,
+    store: "Store",
+    changes: "list[tuple[int, pairs.Change | None]]",
+    months: "logs.Change | None",
+) -> None:
+    for layer, change in changes:
+        if change is not None:
+            pairs.apply(entries, store, layer, change)
+    if months is not None:
+        logs.apply(entries, store, months)
+    entries.finish()
+
+
+def _made_of(store: "Store") -> str:
+    settings = (str(store.settings[name]) for name in _SETTINGS)
+    return " ".join((str(database.SCHEMA), words.version(), *settings))

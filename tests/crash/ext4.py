@@ -1,0 +1,126 @@
+"""Real power cuts: an ext4 file system in an image, shut down in the middle of a write, mounted again and read.
+
+The ioctl EXT4_IOC_SHUTDOWN with the flag NOLOGFLUSH stops the file system as a power cut does: nothing that is only in
+memory reaches the image, neither data nor the journal (linux/fs/ext4/ioctl.c). Needs root, loop devices and mkfs.ext4.
+"""
+
+import fcntl
+import os
+import pathlib
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import time
+
+from .victim import HERE
+
+SHUTDOWN, NOLOGFLUSH = 0x8004587D, 2
+SIZE_MIB = 64
+KEYS = 4
+
+
+def why_not() -> str | None:
+    """Why no power can be cut here; None where it can."""
+    if not sys.platform.startswith("linux"):
+        return "ext4 power cuts need Linux"
+    if os.geteuid() != 0:
+        return "ext4 power cuts need root, to mount an image"
+    if not (shutil.which("mkfs.ext4") and shutil.which("mount")):
+        return "ext4 power cuts need mkfs.ext4 and mount"
+    if not os.path.exists("/dev/loop-control"):
+        return "ext4 power cuts need loop devices"
+    return None
+
+
+class Disk:
+    """A small ext4 disk of one's own, mounted at `place`. Use it in a with statement."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.image, self.place = folder / "disk.img", folder / "disk"
+        self.place.mkdir()
+        with open(self.image, "wb") as file:
+            file.truncate(SIZE_MIB << 20)
+        subprocess.run(["mkfs.ext4", "-q", "-F", self.image], check=True)
+
+    def mount(self) -> str | None:
+        """Mounts it; what went wrong, if anything."""
+        done = subprocess.run(
+            ["mount", "-o", "loop", self.image, self.place], check=False, capture_output=True, text=True
+        )
+        return done.stderr or "mount failed" if done.returncode else None
+
+    def cut(self) -> None:
+        """The power goes: whatever has not reached the medium is lost."""
+        fd = os.open(self.place, os.O_RDONLY)
+        try:
+            fcntl.ioctl(fd, SHUTDOWN, struct.pack("I", NOLOGFLUSH))
+        finally:
+            os.close(fd)
+
+    def unmount(self) -> None:
+        for _ in range(50):
+            if subprocess.run(["umount", self.place], check=False, capture_output=True).returncode == 0:
+                return
+            time.sleep(0.1)
+        subprocess.run(["umount", "-l", self.place], check=False, capture_output=True)
+
+    def __enter__(self) -> "Disk":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if os.path.ismount(self.place):
+            self.unmount()
+
+
+# A writer that says the number of each value after it has been acknowledged, until the disk is gone.
+MEMCLI = """
+import memcli
+from memcli.base import clock, files
+m, now = memcli.open({root!r}), clock.parse("2026-11-15T09:00:00Z")
+{weak}
+def put(n):
+    m.set_fact(f"key {{n % {keys}}}", f"value {{n}}", now=now, sensitivity="internal" if n % 2 else "restricted")
+"""
+PROTOCOL = """
+sys.path.insert(0, {here!r})
+import protocols
+def put(n):
+    protocols.put(protocols.PROTOCOLS[{name!r}], {root!r}, f"key{{n % {keys}}}", f"value {{n}}", "public")
+"""
+LOOP = """
+import contextlib, io
+sys.stdin.readline()
+for n in itertools.count({start}):
+    with contextlib.redirect_stdout(io.StringIO()):
+        put(n)
+    os.write(1, b"%d\\n" % n)
+"""
+
+
+def program(root: pathlib.Path, start: int, protocol: str, package_parent: str) -> list[str]:
+    """The words of the writer. protocol: memcli, memcli without a sync, or one of protocols.PROTOCOLS."""
+    weak = "files.fsync = lambda fd: None" if protocol == "memcli without a sync" else ""
+    how = MEMCLI if protocol.startswith("memcli") else PROTOCOL
+    body = how.format(root=str(root), weak=weak, keys=KEYS, here=str(HERE), name=protocol)
+    head = f"import itertools, os, sys\nsys.path.insert(0, {package_parent!r})\n"
+    return [sys.executable, "-c", head + body + LOOP.format(start=start)]
+
+
+def write_until_cut(disk: Disk, words: list[str], dice: random.Random) -> list[int]:
+    """Starts the writer, cuts the power while it writes; the numbers that it had acknowledged."""
+    writer = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert writer.stdin is not None
+    assert writer.stdout is not None
+    try:
+        writer.stdin.write(b"go\n")
+        writer.stdin.flush()
+        first = writer.stdout.readline()
+        time.sleep(dice.uniform(0, 0.05))
+        disk.cut()
+        rest, _ = writer.communicate(timeout=20)
+    finally:
+        writer.kill()
+        writer.wait()
+    return [int(line) for line in (first + rest).split()]

@@ -1,0 +1,106 @@
+"""A plain corpus in memory, with which ranking is developed and tested without the index: BM25 over lists."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from memcli.engine import rank
+from memcli.index import rows, signs
+from memcli.index.rows import Row
+from memcli.model import labels, policy, words
+from memcli.model.records import Episode, Fact, Procedure
+
+
+def row(rid: int, record: Fact | Episode | Procedure, place: int = 0, now: datetime | None = None) -> Row:
+    """A record as ranking sees it."""
+    strong, weak = rank.fields(record)
+    seen = rank.seen(record)
+    is_episode = isinstance(record, Episode)
+    session = record.session if is_episode else record.domain if isinstance(record, Fact) else ""  # type: ignore[union-attr]
+    return Row(
+        rid,
+        rows.FACT if isinstance(record, Fact) else rows.EPISODE if is_episode else rows.PROCEDURE,
+        record.id,
+        " ".join(words.terms("\n".join(strong))),
+        " ".join(words.terms("\n".join(weak))),
+        speaker=signs.speaker(record),
+        session=session,
+        place=place,
+        at=seen.timestamp(),
+        flags=signs.flags("\n".join(weak)),
+        importance=policy.importance(record),
+        confidence=rank.confidence(record, now or seen, policy.FACT_HALF_LIFE_DAYS),
+        trust=labels.KIND_TRUST[record.source.kind],
+    )
+
+
+class Plain:
+    """All rows in memory; `matching` orders by BM25 with the constants of SQLite's FTS5 (k1 1.2, b .75)."""
+
+    def __init__(self, held: Iterable[Row]) -> None:
+        self.rows = list(held)
+        self.count = len(self.rows)
+        self.mean_length = sum(r.length for r in self.rows) / max(self.count, 1)
+        self.postings: dict[str, dict[int, int]] = defaultdict(dict)
+        self.session: dict[str, list[Row]] = defaultdict(list)
+        self.by_rid = {r.rid: r for r in self.rows}
+        self.asked: Counter[str] = Counter()
+        for r in self.rows:
+            for stem, n in Counter(f"{r.strong} {r.weak}".split()).items():
+                self.postings[stem][r.rid] = n
+            if r.session:
+                self.session[r.session].append(r)
+        for members in self.session.values():
+            members.sort(key=lambda r: r.place)
+        self.letters = {s: _groups(s) for s in self.postings}
+
+    def frequencies(self, stems: Iterable[str]) -> dict[str, int]:
+        return {s: len(self.postings.get(s, ())) for s in stems}
+
+    def matching(self, stems: Sequence[str], limit: int) -> list[Row]:
+        self.asked["matching"] += 1
+        if not stems:
+            return self.rows[:limit]
+        scores: dict[int, float] = defaultdict(float)
+        for stem in stems:
+            held = self.postings.get(stem, {})
+            idf = max(math.log((self.count - len(held) + 0.5) / (len(held) + 0.5)), 1e-6)
+            for rid, n in held.items():
+                norm = 1.2 * (0.25 + 0.75 * self.by_rid[rid].length / self.mean_length)
+                scores[rid] += idf * n * 2.2 / (n + norm)
+        best = sorted(scores, key=lambda r: (-scores[r], r))
+        return [self.by_rid[r] for r in best[:limit]]
+
+    def around(self, rows_: Iterable[Row], reach: int) -> list[Row]:
+        given = {r.rid for r in rows_}
+        wanted = {
+            (r.session, r.place + d) for r in (self.by_rid[i] for i in given) for d in range(-reach, reach + 1)
+        }
+        return [
+            r for s in {s for s, _ in wanted} for r in self.session[s] if (s, r.place) in wanted and r.rid not in given
+        ]
+
+    def of_sessions(self, sessions: Iterable[str], limit: int) -> list[Row]:
+        return [r for s in sessions for r in self.session[s][:limit]]
+
+    def spelled_like(self, stem: str, limit: int) -> list[str]:
+        mine = _groups(stem)
+        alike = [(len(mine & theirs), s) for s, theirs in self.letters.items() if mine & theirs and s != stem]
+        return [s for _, s in sorted(alike, key=lambda a: (-a[0], a[1]))[:limit]]
+
+
+def _groups(stem: str) -> set[str]:
+    return {stem[i : i + 3] for i in range(len(stem) - 2)}
+
+
+def corpus(records: Iterable[Any], now: datetime | None = None) -> Plain:
+    """Records in order; the place of an episode is its order in its session."""
+    places: Counter[str] = Counter()
+    held = []
+    for rid, record in enumerate(records, 1):
+        session = getattr(record, "session", "")
+        held.append(row(rid, record, places[session], now))
+        places[session] += 1
+    return Plain(held)
