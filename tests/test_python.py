@@ -4,6 +4,7 @@ import copy
 import importlib
 import inspect
 import pickle
+import subprocess
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from support import CANARY, NOW, Box, at, call, stamp
 
 import memcli
 from memcli import errors
+from memcli.cli import table
 from memcli.engine import forget, remember
 from memcli.engine.memory import Memory
 from memcli.model import labels, redact
@@ -64,6 +66,185 @@ def test_every_verb_is_there(m: Memory, tmp_path: Path) -> None:
     assert "v" in m.context(now=at())
     assert m.block("v", now=at(), budget=500).receipt["budget"]["used"] <= 500
     assert m.path in repr(m)
+
+
+# Command -> the attribute of Memory (or of memcli) that does the same.
+VERBS = {
+    "init": "memcli.init",
+    "where": "path",
+    "status": "status",
+    "stats": "stats",
+    "doctor": "doctor",
+    "check": "check_against",
+    "config": "setting",
+    "fact set": "set_fact",
+    "fact get": "get_fact",
+    "fact list": "facts",
+    "fact rename": "rename_fact",
+    "fact history": "history",
+    "fact forget": "forget",
+    "fact restore": "restore",
+    "fact adopt": "adopt",
+    "fact confirm": "confirm",
+    "fact deny": "deny",
+    "fact relate": "relate",
+    "fact unrelate": "unrelate",
+    "fact related": "related",
+    "fact chain": "chain",
+    "episode add": "add_episode",
+    "episode list": "episodes",
+    "episode show": "episode",
+    "work set": "work_set",
+    "work add": "work_add",
+    "work get": "work_get",
+    "work list": "work_list",
+    "work clear": "work_clear",
+    "remember": "remember",
+    "consolidate": "consolidate",
+    "context": "context",
+    "procedure propose": "propose_procedure",
+    "procedure approve": "approve_procedure",
+    "procedure reject": "reject_procedure",
+    "procedure record": "record_procedure",
+    "procedure best": "best_procedures",
+    "procedure list": "procedures",
+    "procedure show": "procedure",
+    "source list": "sources",
+    "source show": "source",
+    "source set": "set_source",
+    "source allow": "allow_source",
+    "source block": "block_source",
+    "forget": "forget",
+    "restore": "restore",
+    "search": "search",
+    "retrieve": "retrieve",
+    "graph": "graph",
+    "review list": "review",
+    "review show": "review_show",
+    "review accept": "review_accept",
+    "review reject": "review_reject",
+    "review diff": "review_diff",
+    "verify": "verify",
+    "sweep": "sweep",
+    "scrub": "scrub",
+    "import": "import_jsonl",
+    "export": "export_jsonl",
+}
+# What a person does at a terminal.
+BY_HAND = {"fact edit", "review walk"}
+
+
+def test_every_command_is_a_verb_of_python() -> None:
+    assert {*VERBS, *BY_HAND} >= set(table.COMMANDS), "a command without a verb in engine/memory*.py"
+    assert {*VERBS, *BY_HAND} <= set(table.COMMANDS), "a verb of a command that is gone"
+    for name in VERBS.values():
+        owner, _, attribute = name.rpartition(".")
+        found = getattr(memcli if owner else Memory, attribute)
+        assert found.__doc__, name
+
+
+def test_every_verb_is_typed_and_says_what_it_does() -> None:
+    for name, verb in inspect.getmembers(Memory, inspect.isfunction):
+        if name.startswith("_"):
+            continue
+        hints = inspect.signature(verb)
+        assert verb.__doc__, name
+        assert hints.return_annotation is not inspect.Signature.empty, name
+        assert all(p.annotation is not p.empty for n, p in hints.parameters.items() if n != "self"), name
+
+
+def test_opinions_relations_and_checks(box: Box, m: Memory) -> None:
+    for key in ("cause", "effect", "example"):
+        m.set_fact(key, f"the {key}", source="user:anna", now=at())
+    assert m.confirm("cause", source="user:sam", run="r1", now=at()).counted
+    assert not m.confirm("cause", source="user:sam", run="r1", now=at()).counted
+    assert m.deny("cause", source="user:ivan", run="r2", now=at()).fact.denials
+    m.relate("cause", "causes", "effect", weight=0.8, now=at())
+    m.relate("effect", "related", "example", now=at())
+    assert [(e.kind, e.target, e.weight) for e in m.related("cause", now=at())] == [("causes", "effect", 0.8)]
+    assert [(s.key, s.depth) for s in m.chain("cause", now=at())] == [("effect", 1), ("example", 2)]
+    assert m.graph("cause", now=at()).startswith("graph LR")
+    assert m.graph(format="dot", now=at()) == box.ok("graph", "--format", "dot").out
+    m.unrelate("cause", "causes", "effect", now=at())
+    assert m.related("cause", now=at()) == []
+    m.set_fact("cause", check=f"path:{box.root}", now=at())
+    assert [v.state for v in m.verify(now=at())] == ["fresh"]
+    for verb in (m.related, m.chain, m.graph):
+        with pytest.raises(errors.NotFound):
+            verb("absent", now=at())
+
+
+def test_procedures(box: Box, m: Memory, tmp_path: Path) -> None:
+    made = m.propose_procedure("release", ("Freeze: announce it", "?ship"), task_type="rel", source="agent:a", now=at())
+    assert (made.state, [(s.name, s.optional) for s in made.steps]) == ("pending", [("Freeze", False), ("", True)])
+    with pytest.raises(errors.Refused):
+        m.approve_procedure("release", by="agent:a", now=at())
+    assert m.approve_procedure("release", by="user:anna", now=at()).state == "trial"
+    assert m.record_procedure("release", success=True, duration_ms=5, now=at()).successes == 1
+    assert [p.key for p in m.best_procedures("rel", now=at())] == ["release"]
+    assert m.procedure("release") == m.procedures(state="trial", now=at())[0]
+    path = Path(m.export_skill("release", str(tmp_path / "skills")))
+    assert path.read_text().startswith("---\nname: release\n")
+    assert m.reject_procedure("release", by="user:anna", now=at()).state == "rejected"
+    assert m.best_procedures("rel", now=at()) == []
+    m.propose_procedure("hidden", ("do",), sensitivity="restricted", now=at())
+    assert [p.key for p in m.procedures(now=at())] == ["release"]
+    with pytest.raises(errors.Withheld):
+        m.procedure("hidden")
+    assert m.procedure("hidden", reveal=True).key == "hidden"
+
+
+def test_sources(box: Box, m: Memory) -> None:
+    m.set_fact("k", "v", source="user:anna", now=at())
+    assert m.set_source("anna", kind="user", trust=0.9, note="tech lead", now=at()).trust == 0.9
+    assert [(s.id, s.facts) for s in m.sources(now=at())] == [("anna", 1)]
+    assert m.block_source("anna", now=at()).list == "block"
+    assert m.facts(now=at()) == []
+    assert m.source("anna", now=at()).trust == 0.0
+    m.allow_source("anna", now=at())
+    assert [f.key for f in m.facts(now=at())] == ["k"]
+    with pytest.raises(errors.NotFound):
+        m.source("nobody", now=at())
+
+
+def test_review_and_revisions(box: Box, m: Memory) -> None:
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-C", box.root, *words], check=True, capture_output=True)
+
+    m.set_fact("kept", "v", source="user:anna", now=at())
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "x")
+    m.remember("The port is 8080. The vault is deep.", importance=0.1, now=at())
+    m.remember(f"The garden is {CANARY}", sensitivity="restricted", importance=0.1, now=at())
+    waiting = m.review(now=at())
+    assert [(i.kind, i.key) for i in waiting] == [("proposal", "port"), ("proposal", "vault")]
+    assert m.review(kinds=("doubted",), now=at()) == []
+    assert m.review_show(waiting[0].ref, now=at()) == waiting[0]
+    with pytest.raises(errors.Withheld):
+        m.review_show("garden", now=at())
+    m.review_accept("port", by="user:anna", now=at())
+    m.review_reject("vault", by="user:anna", now=at())
+    assert m.review(now=at()) == []
+    assert [(c.kind, c.key) for c in m.review_diff("HEAD")] == [("added", "port")]
+    assert m.review_diff("HEAD", "HEAD") == []
+    assert [f.code for f in m.check_against("HEAD")] == ["unsourced"]
+
+
+def test_what_else_the_command_line_says(box: Box, m: Memory) -> None:
+    made = m.add_episode("text", task="t", now=at())
+    assert m.episode(made.id, now=at()) == made
+    hidden = m.add_episode(CANARY, sensitivity="restricted", now=at())
+    with pytest.raises(errors.Withheld):
+        m.episode(hidden.id, now=at())
+    with pytest.raises(errors.NotFound):
+        m.episode(made.id, now=at(days=91))
+    assert m.scrub("mail anna@example.org") == "mail [EMAIL]"
+    assert m.scrub("mail anna@example.org").counts == {"email": 1}
+    assert m.setting("promotion.observations") == 3
+    with pytest.raises(errors.NotFound):
+        m.setting("no.such")
+    assert [e.text for e in m.retrieve("text", now=at()).episodes] == ["text"]
 
 
 def test_facts_are_filtered_and_sorted(m: Memory) -> None:
@@ -213,7 +394,6 @@ def test_the_names_of_fields_are_those_of_the_options() -> None:
 
 def test_importing_the_package_loads_nothing_of_it() -> None:
     code = "import sys, memcli; print([n for n in sys.modules if n.startswith('memcli.')])"
-    import subprocess
     import sys
 
     from support import environment

@@ -88,7 +88,7 @@ class Folder:
 
     def where(self, name: str) -> str:
         """The full path of a name, for messages."""
-        return os.path.join(self.path, name)
+        return f"{self.path}/{name}"  # os.path.join would cost a tenth of reading a file
 
     def names(self) -> list[str]:
         """Every name in the folder, unsorted."""
@@ -284,6 +284,14 @@ class Folder:
             return None
         except OSError as e:
             fail("look at", self.where(name), e)
+
+    def change_times(self, names: "Iterable[str]") -> list[int]:
+        """The time of the last change (ctime, in nanoseconds) of files that should be there; [] when one is not."""
+        fd, look = self._fd, os.stat
+        try:
+            return [look(name, dir_fd=fd, follow_symlinks=False).st_ctime_ns for name in names]
+        except OSError:
+            return []
 
     def stamps(self, names: "Iterable[str]", suffix: str = "") -> list[tuple[int, int]]:
         """Two figures a file that change whenever it does: the time of its last change (ctime, in nanoseconds), which

@@ -47,7 +47,7 @@ def retrieve(
         last_hours=last_hours,
         clearance=labels.sensitivity(clearance),
     )
-    data: dict[str, Any] = {"query": found.query, "working": [_held(h) for h in found.working]}
+    data: dict[str, Any] = {"working": [_held(h) for h in found.working]}
     for name in ("facts", "episodes", "procedures"):
         rows = [dump.row(r) for r in getattr(found, name)]
         data[name] = [{k: v for k, v in row.items() if k != "kind"} for row in rows]

@@ -107,7 +107,7 @@ def diff(ctx: Context, old: str, new: str | None = None, *, clearance: str = "in
 
 
 def _ask(ctx: Context, item: "Item", by: str | None) -> str:
-    from memcli.cli import fact
+    from memcli.cli import editor, fact
     from memcli.engine import review
 
     store, now = session.store(ctx), session.now(ctx)
@@ -122,8 +122,12 @@ def _ask(ctx: Context, item: "Item", by: str | None) -> str:
         if answer == "r":
             review.reject(store, item.ref, now=now, by=by, default_kind="user")
             return "rejected"
-        if answer == "e" and item.kind not in ("proposal", "procedure"):
-            fact.edit(ctx, item.key)
+        if answer == "e":
+            if item.kind in ("proposal", "procedure"):
+                text = editor.edit(store, item.text) if item.kind == "proposal" else item.text
+                review.amend(store, item.ref, text, now=now, by=by)
+            else:
+                fact.edit(ctx, item.key)
             return "edited"
     except errors.MemcliError as e:
         sys.stderr.write(f"{e.message}{f'; {e.hint}' if e.hint else ''}\n")

@@ -8,8 +8,11 @@ if TYPE_CHECKING:
     from memcli.engine.sweep import Action
 
 
+_PROMOTED = "promoted proposed/facts"
+
+
 def sweep(ctx: Context, *, dry_run: bool = False, yes: bool = False) -> Output:
-    """Move what has expired or faded into the archive; says nothing when nothing has.
+    """Move what has expired or faded into the archive, and promote what was seen often enough; else it says nothing.
 
     Stops (exit 6) when more than a fifth of the facts would end at once or the clock is behind the newest record;
     --yes goes on. All of it comes back with `restore`.
@@ -21,19 +24,21 @@ def sweep(ctx: Context, *, dry_run: bool = False, yes: bool = False) -> Output:
     store, now = session.store(ctx), session.now(ctx)
     plan = engine.plan(store, now)
     if dry_run:
-        return _output(list(plan.actions), [], "would end")
+        return _output(list(plan.actions), [], "would end", "would promote")
     if not yes:
         engine.check_brake(store, plan)
     report = engine.apply(store, plan)
-    return _output(list(report.done), list(report.skipped), "ended")
+    return _output(list(report.done), list(report.skipped), "ended", "promoted")
 
 
-def _output(done: "list[Action]", skipped: "list[Action]", word: str) -> Output:
+def _output(done: "list[Action]", skipped: "list[Action]", word: str, promoted: str) -> Output:
     counts: dict[str, int] = {}
     for action in done:
         name = f"{action.reason} {action.layer}"
         counts[name] = counts.get(name, 0) + 1
-    text = f"{word}: {', '.join(f'{count} {name}' for name, count in counts.items())}\n" if counts else ""
+    ended = [f"{n} {name.replace('proposed/facts', 'proposals')}" for name, n in counts.items() if name != _PROMOTED]
+    text = f"{word}: {', '.join(ended)}\n" if ended else ""
+    text += f"{promoted}: {counts[_PROMOTED]} proposals\n" if _PROMOTED in counts else ""
     rows = [{"layer": a.layer, "id": a.id, "reason": a.reason} for a in done]
     data = {"actions": rows, "skipped": len(skipped), "counts": counts}
     return Output(data, text)

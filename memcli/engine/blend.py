@@ -1,8 +1,8 @@
 """The ranking: which records answer a question, by a weighted sum of features, without a model.
 
-What a record is measured by stands in `features`; here are the weights, the order, how much of the question a record
-holds, and whether the best of them is an answer. Every score can be explained: it is the sum of its `why`. The scores
-are blended linearly, not by ranks: that measured best (docs/decisions/0012).
+What a record is measured by stands in `features`; here are the weights, the order, and whether the best records are an
+answer at all. Every score can be explained: it is the sum of its `why`. The blend is linear, not one of ranks: that
+measured best (docs/decisions/0012-ranking.md; tests/bench/retrieval.py refits and measures).
 """
 
 from memcli.base.value import Value, value
@@ -15,22 +15,20 @@ if TYPE_CHECKING:
 
     from memcli.index.rows import Corpus, Row
 
+# Fitted, but for the last four: those only decide between records that answer about as well.
 WEIGHTS = {
-    "words": 0.473,
-    "coverage": 0.527,
-    "speaker": 0.466,
-    "beside": 0.359,
-    "passage": 0.2,
-    "near": 0.587,
-    "session": 0.620,
-    "session_best": 0.437,
-    "session_start": 0.186,
-    "date": 1.250,
-    "when": 0.397,
-    "count": 0.214,
-    "question": -0.084,
-    "answer": 0.588,
-    "length": 0.569,
+    "words": 0.15,
+    "coverage": 0.05,
+    "passage": 0.6,
+    "near": 0.1,
+    "answer": 0.2,
+    "session_best": 0.1,
+    "session_start": 0.05,
+    "speaker": 0.15,
+    "date": 0.5,
+    "when": 0.15,
+    "count": 0.07,
+    "question": -0.03,
     "importance": 0.06,
     "confidence": 0.04,
     "trust": 0.02,
@@ -50,25 +48,28 @@ class Scored(Value):
     why: dict[str, float]
 
 
-def rank(corpus: "Corpus", query: str, now: "datetime", limit: int) -> "list[Scored]":
-    """The `limit` best rows for a question, best first; ties by id, newest first.
+def rank(corpus: "Corpus", query: str, now: "datetime", limit: int) -> list[Scored]:
+    """The `limit` best rows for a question, best first; ties by id, newest first. now: for ages, and for "last week".
 
-    A query without words that count ranks what `corpus.matching((), ...)` gives, by importance, confidence and recency.
+    A question without words that count ranks what `corpus.matching(())` gives, by importance, confidence and recency.
     """
-    measured = features.measure(corpus, query, now)
-    weights = WEIGHTS if measured.asked else PLAIN_WEIGHTS
-    found = []
-    for row, relevance, values in measured.rows:
-        score = sum(weight * values[name] for name, weight in weights.items())
-        found.append((score, row, relevance, values))
-    found.sort(key=lambda f: (f[0], f[1].id), reverse=True)
+    asked, measured = features.measure(corpus, query, now)
+    table = WEIGHTS if asked else PLAIN_WEIGHTS
+    weights = [table.get(name, 0.0) for name in features.NAMES]
+    found = [(sum([w * v for w, v in zip(weights, m.values, strict=True)]), m.row.id, m) for m in measured]
+    found.sort(key=lambda f: f[:2], reverse=True)
     return [
-        Scored(row=row, score=score, relevance=relevance, why={n: w * values[n] for n, w in weights.items() if values[n]})
-        for score, row, relevance, values in found[:limit]
+        Scored(
+            row=m.row,
+            score=score,
+            relevance=m.held,
+            why={n: w * v for n, w, v in zip(features.NAMES, weights, m.values, strict=True) if w * v},
+        )
+        for score, _, m in found[:limit]
     ]
 
 
 def verdict(scored: "Sequence[Scored]") -> str:
-    """"strong", "weak" or "none": does the store hold an answer at all?"""
+    """Does the store hold an answer: "strong", "weak" or "none"; by how much of the question the best records hold."""
     best = max((s.relevance for s in scored[:5]), default=0.0)
     return "strong" if best >= 0.6 else "weak" if best >= 0.3 else "none"

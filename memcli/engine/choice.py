@@ -160,7 +160,7 @@ class Choice:
         return self._text(self._account(len(self.shown) + self._held("shown")), note=not self._answered())
 
     def receipt(self, text: str, *, whole: bool) -> "dict[str, Any]":
-        """The receipt of the block that was written. whole: with the candidates that nobody had to look at."""
+        """The receipt of the block that was written. whole: with every candidate."""
         from memcli.engine import receipt
 
         return receipt.write(self, text, whole=whole)

@@ -60,7 +60,7 @@ def build(
 ) -> Block:
     """The block for a query. clearance: what the reader may see, internal unless the store or the caller says otherwise.
 
-    receipt: list every candidate in it; without, only those that were looked at.
+    receipt: list every candidate in it, which costs more than the block.
     Raises UsageError when the budget cannot even hold the frame, BadData and SystemFailure when the store cannot be read.
     """
     settings = store.settings
@@ -95,7 +95,7 @@ def _scope(query: Query) -> Scope:
 
 
 def _stale(corpus: Look) -> dict[str, datetime]:
-    if not corpus.select("1", "r.checked LIMIT 1"):
+    if not corpus.checked():
         return {}
     from memcli.engine import verify
 

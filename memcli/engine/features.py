@@ -1,12 +1,12 @@
-"""What ranking measures of a record for one question: words, their neighbours in meaning and place, dates, cues.
+"""What ranking measures of a record for one question: its words, what stands near it, its time, cues, its standing.
 
-Every feature is about 0..1, whatever the length of the question and the size of the store. BM25 after Robertson and
-Zaragoza (2009) with k1 = .6 and b = .4: repetition counts less than usual, for records are short.
+Every feature is about 0..1, whatever the length of the question and the size of the store. A word of the question is a
+concept: it may also be met, less closely, by a word of like meaning or, where nobody wrote it, of like spelling. BM25 is
+that of Robertson and Zaragoza (2009) with k1 = .6 and b = .4, since records are short and repetition says little.
 """
 
-import math
 import re
-from datetime import timezone
+from math import log
 
 from memcli.index import rows as _rows
 from memcli.index import signs, thesaurus
@@ -19,31 +19,43 @@ if TYPE_CHECKING:
 
     from memcli.index.rows import Corpus, Row
 
+NAMES = (
+    "words",
+    "coverage",
+    "passage",
+    "near",
+    "answer",
+    "session_best",
+    "session_start",
+    "speaker",
+    "date",
+    "when",
+    "count",
+    "question",
+    "importance",
+    "confidence",
+    "trust",
+    "recency",
+)
 K1, B = 0.6, 0.4
+STRONG = 1.5  # a word in the name of a record counts as often
 CANDIDATES = 250
-NEIGHBOURS_OF = 60
-SESSIONS = 8
-ROWS_OF_A_SESSION = 60
-COMMON_NEIGHBOUR = 0.005
-COMMON_NEIGHBOUR_LEAST = 30
+NEIGHBOURS_OF, REACH = 60, 2
+SESSIONS, ROWS_OF_A_SESSION = 6, 50
+FADING = 0.85  # of a word's weight for the passage, with every place away
+# A neighbour in meaning that is common says nothing, and costs much.
+COMMON_SHARE, COMMON_LEAST = 0.005, 30
+# Spelling: how alike two words must be, and what the likeness is worth.
+ALIKE_FROM, ALIKE_WORTH, SPELLED_LEAST_LETTERS = 0.5, 0.6, 4
 HALF_LIFE_DAYS = 90.0
-STRONG = 1.5
-
+SPEAKER_OF_A_FACT = 0.25  # who wrote a fact down matters less than who said a line of a talk
 _WORD = re.compile(r"\w+")
-
-
-class Measured:
-    """asked: has the question words that count; rows: each candidate with its relevance and its features by name."""
-
-    __slots__ = ("asked", "rows")
-
-    def __init__(self, asked: bool, found: "list[tuple[Row, float, dict[str, float]]]") -> None:
-        self.asked = asked
-        self.rows = found
+_WHEN = re.compile(r"\bwhen\b|\bwhat (?:date|day|month|year|time)\b|\bhow long ago\b|\bкогда\b|\bкаког?о?м? (?:числ|год|месяц)")
+_MANY = re.compile(r"\bhow (?:many|much|long|old|often)\b|\bсколько\b|\bкак (?:долго|часто)\b")
 
 
 class Concept:
-    """One word of the question with everything that may stand for it. idf: its rarity; forms: stem -> closeness, rarity."""
+    """One word of the question. idf: its rarity here; forms: what may stand for it, with closeness 0..1 and rarity."""
 
     __slots__ = ("forms", "idf")
 
@@ -52,194 +64,215 @@ class Concept:
         self.forms = forms
 
 
-def measure(corpus: "Corpus", query: str, now: "datetime") -> Measured:
-    """The candidates for a question and their features."""
+class Measured:
+    """One candidate. held: 0..1, the share of the question's meaning that it holds; values: its features, as NAMES."""
+
+    __slots__ = ("held", "row", "values")
+
+    def __init__(self, row: "Row", held: float, values: tuple[float, ...]) -> None:
+        self.row, self.held, self.values = row, held, values
+
+
+def measure(corpus: "Corpus", query: str, now: "datetime") -> "tuple[bool, list[Measured]]":
+    """Whether the question has words that count, and the candidates for it; without words those that matter most."""
     stems = list(dict.fromkeys(words.terms(query)))
     if not stems:
+        nothing = (0.0,) * (len(NAMES) - len(standing_of(_NOBODY, 0.0)))
         found = corpus.matching((), CANDIDATES)
-        return Measured(False, [(row, 0.0, _standing(row, now)) for row in found])
-    concepts = _concepts(corpus, stems)
-    candidates = _candidates(corpus, stems, concepts)
-    return Measured(True, _Scorer(corpus, query, now, concepts, candidates).run())
+        return False, [Measured(row, 0.0, nothing + standing_of(row, now.timestamp())) for row in found]
+    concepts = understood(corpus, stems)
+    return True, _Question(query, now, concepts).measure(corpus, candidates(corpus, stems, concepts))
 
 
-def _concepts(corpus: "Corpus", stems: list[str]) -> list[Concept]:
+def understood(corpus: "Corpus", stems: "Iterable[str]") -> list[Concept]:
+    """The concepts of a question's stems."""
     near = {s: thesaurus.neighbours(s) for s in stems}
-    every = {*stems, *(n for found in near.values() for n, _ in found)}
-    counts = corpus.frequencies(every)
-    most = max(COMMON_NEIGHBOUR * corpus.count, COMMON_NEIGHBOUR_LEAST)
+    counts = corpus.frequencies({*near, *(other for found in near.values() for other, _ in found)})
+    most = max(COMMON_SHARE * corpus.count, COMMON_LEAST)
     made = []
-    for stem in stems:
-        idf = rarity(corpus.count, counts.get(stem, 0))
+    for stem, others in near.items():
+        idf = rarity(corpus.count, counts[stem])
         forms = {stem: (1.0, idf)}
-        for other, closeness in near[stem]:
-            count = counts.get(other, 0)
-            if 0 < count <= most:
-                forms[other] = (closeness, min(idf, rarity(corpus.count, count)))
-        if not counts.get(stem, 0):
+        for other, closeness in others:
+            if 0 < counts[other] <= most:
+                forms[other] = (closeness, min(idf, rarity(corpus.count, counts[other])))
+        if not counts[stem]:
             for other, closeness in _spelled(corpus, stem):
                 forms.setdefault(other, (closeness, idf))
         made.append(Concept(idf, forms))
     return made
 
 
-def _spelled(corpus: "Corpus", stem: str) -> "Iterable[tuple[str, float]]":
-    if len(stem) < 4:
-        return
-    for other in corpus.spelled_like(stem, 8):
-        alike = likeness(stem, other)
-        if alike >= 0.5 and other != stem:
-            yield other, 0.6 * alike
+def candidates(corpus: "Corpus", stems: list[str], concepts: list[Concept]) -> "dict[int, Row]":
+    """Rows that hold a word of the question, and rows that hold a word for one."""
+    found = {row.rid: row for row in corpus.matching(stems, CANDIDATES)}
+    forms = list(dict.fromkeys(form for concept in concepts for form in concept.forms))
+    if len(forms) > len(stems):
+        for row in corpus.matching(forms, CANDIDATES):
+            found.setdefault(row.rid, row)
+    return found
+
+
+def rarity(count: int, holding: int) -> float:
+    """Inverse document frequency as BM25 has it, never negative: ln(1 + (N - n + .5) / (n + .5))."""
+    return log(1 + (max(count, holding) - holding + 0.5) / (holding + 0.5))
 
 
 def likeness(one: str, other: str) -> float:
     """Dice's coefficient of the three-letter groups of two words, their ends included; 0..1."""
-    mine = {f"^{one}$"[i : i + 3] for i in range(len(one))}
-    theirs = {f"^{other}$"[i : i + 3] for i in range(len(other))}
+    mine, theirs = _groups(one), _groups(other)
     return 2 * len(mine & theirs) / (len(mine) + len(theirs))
 
 
-def rarity(count: int, holding: int) -> float:
-    """Inverse document frequency as in BM25, never negative: ln(1 + (N - n + .5) / (n + .5))."""
-    return math.log(1 + (count - holding + 0.5) / (holding + 0.5))
+def standing_of(row: "Row", now: float) -> tuple[float, float, float, float]:
+    """What a row is worth whatever was asked: importance, confidence, trust, recency (halved every 90 days)."""
+    return row.importance, row.confidence, row.trust, float(0.5 ** (max(0.0, now - row.at) / 86400 / HALF_LIFE_DAYS))
 
 
-def _candidates(corpus: "Corpus", stems: list[str], concepts: list[Concept]) -> "dict[int, Row]":
-    found = {row.rid: row for row in corpus.matching(stems, CANDIDATES)}
-    others = list(dict.fromkeys(form for c in concepts for form in c.forms))
-    if len(others) > len(stems):
-        found.update((row.rid, row) for row in corpus.matching(others, CANDIDATES))
-    return found
+def _groups(word: str) -> set[str]:
+    whole = f"^{word}$"
+    return {whole[i : i + 3] for i in range(len(whole) - 2)}
 
 
-def _standing(row: "Row", now: "datetime") -> dict[str, float]:
-    """What a row is worth whatever was asked."""
-    age = max(0.0, (now.timestamp() - row.at) / 86400)
-    return {
-        "importance": row.importance,
-        "confidence": row.confidence,
-        "trust": row.trust,
-        "recency": 0.5 ** (age / HALF_LIFE_DAYS),
-    }
+def _spelled(corpus: "Corpus", stem: str) -> "Iterable[tuple[str, float]]":
+    if len(stem) < SPELLED_LEAST_LETTERS or stem.isdigit():
+        return
+    for other in corpus.spelled_like(stem, 8):
+        alike = likeness(stem, other)
+        if alike >= ALIKE_FROM and other[:1] == stem[:1]:
+            yield other, ALIKE_WORTH * alike
 
 
-class _Scorer:
-    """One question over its candidates."""
+_NOBODY = _rows.Row(0, _rows.FACT, "", "", "")
 
-    def __init__(self, corpus: "Corpus", query: str, now: "datetime", concepts: list[Concept], found: "dict[int, Row]") -> None:
-        self.corpus, self.now, self.concepts, self.found = corpus, now, concepts, found
-        self.folded = words.fold(query)
-        self.total = sum(c.idf for c in concepts) or 1.0
-        self.spans = dates.asked(self.folded, now if now.tzinfo else now.replace(tzinfo=timezone.utc))
-        self.named = set(_WORD.findall(self.folded))
-        self.lookup: dict[str, list[tuple[int, float, float]]] = {}
+
+class _Question:
+    """What a question asks for, and what its candidates have of it."""
+
+    def __init__(self, query: str, now: "datetime", concepts: list[Concept]) -> None:
+        folded = words.fold(query)
+        self.now = now.timestamp()
+        self.rarities = [c.idf for c in concepts]
+        self.total = sum(self.rarities) or 1.0
+        self.spans = dates.asked(folded, now)
+        self.named = set(_WORD.findall(folded))
+        self.when, self.many = bool(_WHEN.search(folded)), bool(_MANY.search(folded))
+        self.meaning: dict[str, list[tuple[int, float, float]]] = {}
         for number, concept in enumerate(concepts):
             for form, (closeness, idf) in concept.forms.items():
-                self.lookup.setdefault(form, []).append((number, closeness, idf))
+                self.meaning.setdefault(form, []).append((number, closeness, idf))
         self.bm25: dict[int, float] = {}
-        self.held: dict[int, float] = {}
         self.soft: dict[int, dict[int, float]] = {}
 
-    def run(self) -> "list[tuple[Row, float, dict[str, float]]]":
-        for row in self.found.values():
-            self.score(row)
-        self.widen()
-        sessions = self.sessions()
-        places = {(r.session, r.place): r for r in self.found.values() if r.session and r.layer == _rows.EPISODE}
-        return [(row, self.held[row.rid] , self.features(row, sessions, places)) for row in self.found.values()]
+    def measure(self, corpus: "Corpus", found: "dict[int, Row]") -> list[Measured]:
+        mean = max(corpus.mean_length, 1.0)
+        for row in found.values():
+            self.look(row, mean)
+        for row in self.beside(corpus, found):
+            if row.rid not in found:
+                found[row.rid] = row
+                self.look(row, mean)
+        talks = self.talks(found.values())
+        best = {s: max(self.bm25[r.rid] for r in members) for s, members in talks.items()}
+        passages = {rid: p for members in talks.values() for rid, p in self.passages(members)}
+        places = {(r.session, r.place): r for members in talks.values() for r in members}
+        return [self.of(row, best, passages, places) for row in found.values()]
 
-    def score(self, row: "Row") -> None:
-        """BM25 and coverage of one row, over concepts."""
-        counts: dict[tuple[int, str], float] = {}
-        lookup = self.lookup
+    def look(self, row: "Row", mean_length: float) -> None:
+        """BM25 over concepts, each counted by the form that gives most, and how closely each is held."""
+        counts: dict[str, float] = {}
+        meaning = self.meaning
         for field, worth in ((row.strong, STRONG), (row.weak, 1.0)):
             for stem in field.split():
-                if stem in lookup:
-                    for number, _, _ in lookup[stem]:
-                        counts[number, stem] = counts.get((number, stem), 0.0) + worth
-        norm = K1 * (1 - B + B * row.length / max(self.corpus.mean_length, 1.0))
-        best: dict[int, float] = {}
+                if stem in meaning:
+                    counts[stem] = counts.get(stem, 0.0) + worth
+        norm = K1 * (1 - B + B * row.length / mean_length)
+        most: dict[int, float] = {}
         held: dict[int, float] = {}
-        for (number, stem), count in counts.items():
-            closeness, idf = self.concepts[number].forms[stem]
-            best[number] = max(best.get(number, 0.0), closeness * idf * count * (K1 + 1) / (count + norm))
-            held[number] = max(held.get(number, 0.0), closeness)
-        self.bm25[row.rid] = sum(best.values()) / self.total
-        self.held[row.rid] = sum(w * self.concepts[n].idf for n, w in held.items()) / self.total
+        for stem, count in counts.items():
+            weight = count * (K1 + 1) / (count + norm)
+            for number, closeness, idf in meaning[stem]:
+                most[number] = max(most.get(number, 0.0), closeness * idf * weight)
+                held[number] = max(held.get(number, 0.0), closeness)
+        self.bm25[row.rid] = sum(most.values()) / self.total
         self.soft[row.rid] = held
 
-    def widen(self) -> None:
-        """Neighbours of the best rows, and the rest of the best sessions, join the candidates."""
-        best = sorted(self.found.values(), key=lambda r: self.bm25[r.rid], reverse=True)
-        episodes = [r for r in best if r.session and r.layer == _rows.EPISODE]
-        more = list(self.corpus.around(episodes[:NEIGHBOURS_OF], 2))
-        totals: dict[str, float] = {}
-        for row in episodes:
-            totals[row.session] = totals.get(row.session, 0.0) + self.bm25[row.rid]
-        top = sorted(totals, key=lambda s: totals[s], reverse=True)[:SESSIONS]
-        if top:
-            more += self.corpus.of_sessions(top, ROWS_OF_A_SESSION)
-        for row in more:
-            if row.rid not in self.found:
-                self.found[row.rid] = row
-                self.score(row)
+    def beside(self, corpus: "Corpus", found: "dict[int, Row]") -> "list[Row]":
+        """Rows next to the best ones, and the rows of the best sessions."""
+        best = sorted(found.values(), key=lambda r: self.bm25[r.rid], reverse=True)
+        talk = [r for r in best if r.session and r.layer == _rows.EPISODE]
+        if not talk:
+            return []
+        sums: dict[str, float] = {}
+        for row in talk:
+            sums[row.session] = sums.get(row.session, 0.0) + self.bm25[row.rid]
+        top = sorted(sums, key=lambda s: sums[s], reverse=True)[:SESSIONS]
+        return [*corpus.around(talk[:NEIGHBOURS_OF], REACH), *corpus.of_sessions(top, ROWS_OF_A_SESSION)]
 
-    def sessions(self) -> dict[str, tuple[float, float]]:
-        """Of each session: how well it holds the concepts as one text, and its best row's BM25."""
-        held: dict[str, dict[int, float]] = {}
-        best: dict[str, float] = {}
-        for row in self.found.values():
-            if not row.session:
-                continue
-            into = held.setdefault(row.session, {})
-            for number, closeness in self.soft[row.rid].items():
-                into[number] = into.get(number, 0.0) + closeness
-            best[row.session] = max(best.get(row.session, 0.0), self.bm25[row.rid])
-        made = {}
-        for session, counts in held.items():
-            score = sum(self.concepts[n].idf * c / (c + K1) for n, c in counts.items()) / self.total
-            made[session] = (score, best[session])
+    def talks(self, found: "Iterable[Row]") -> "dict[str, list[Row]]":
+        """The candidates of each session in order; facts and procedures have none."""
+        made: dict[str, list[Row]] = {}
+        for row in found:
+            if row.session and row.layer == _rows.EPISODE:
+                made.setdefault(row.session, []).append(row)
+        for members in made.values():
+            members.sort(key=lambda r: r.place)
         return made
 
-    def features(self, row: "Row", sessions: "dict[str, tuple[float, float]]", places: "dict[tuple[str, int], Row]") -> dict[str, float]:
-        session, session_best = sessions.get(row.session, (0.0, 0.0))
-        beside = near = answer = 0.0
-        if row.layer == _rows.EPISODE and row.session:
+    def passages(self, members: "list[Row]") -> "Iterable[tuple[int, float]]":
+        """How much of the question each row holds together with what stands around it, which fades with the distance."""
+        around: dict[int, dict[int, float]] = {r.rid: dict(self.soft[r.rid]) for r in members}
+        for order in (members, members[::-1]):
+            carried: dict[int, float] = {}
+            last = order[0].place
+            for row in order:
+                fading = FADING ** min(abs(row.place - last), 50)
+                last = row.place
+                carried = {n: c * fading for n, c in carried.items()}
+                for number, closeness in self.soft[row.rid].items():
+                    carried[number] = max(carried.get(number, 0.0), closeness)
+                own = around[row.rid]
+                for number, closeness in carried.items():
+                    if closeness > own.get(number, 0.0):
+                        own[number] = closeness
+        for rid, held in around.items():
+            yield rid, self.share(held)
+
+    def share(self, held: dict[int, float]) -> float:
+        """The part of the question's meaning in what is held of its concepts, weighted by rarity; 0..1."""
+        return sum(closeness * self.rarities[n] for n, closeness in held.items()) / self.total
+
+    def of(
+        self,
+        row: "Row",
+        best: dict[str, float],
+        passages: dict[int, float],
+        places: "dict[tuple[str, int], Row]",
+    ) -> Measured:
+        held, bm25, flags = self.share(self.soft[row.rid]), self.bm25[row.rid], row.flags
+        talk = row.layer == _rows.EPISODE
+        near = answer = 0.0
+        if talk and row.session:
             for away in (-2, -1, 1, 2):
                 other = places.get((row.session, row.place + away))
                 if other is not None:
-                    if abs(away) == 1:
-                        beside += self.bm25[other.rid] / 2
-                    else:
-                        near += self.bm25[other.rid] / 2
+                    near += self.bm25[other.rid] / 4
                     if away == -1 and other.flags & signs.QUESTION:
                         answer = self.bm25[other.rid]
-        passage: dict[int, float] = {}
-        if row.layer == _rows.EPISODE and row.session:
-            for away in range(-6, 7):
-                other = places.get((row.session, row.place + away))
-                if other is not None:
-                    for number, closeness in self.soft[other.rid].items():
-                        c = closeness * 0.85 ** abs(away)
-                        if c > passage.get(number, 0.0):
-                            passage[number] = c
-        when = self.folded.startswith("when") or "когда" in self.folded or "what date" in self.folded
-        many = "how many" in self.folded or "how much" in self.folded or "сколько" in self.folded
-        return {
-            "words": self.bm25[row.rid],
-            "coverage": self.held[row.rid],
-            "speaker": float(bool(row.speaker) and row.speaker.split()[0] in self.named),
-            "beside": beside,
-            "near": near,
-            "passage": sum(c * self.concepts[n].idf for n, c in passage.items()) / self.total,
-            "session": session,
-            "session_best": session_best,
-            "session_start": session if row.session and row.place < 2 else 0.0,
-            "date": dates.near(self.spans, row.at),
-            "when": float(when and bool(row.flags & signs.TIME)),
-            "count": float(many and bool(row.flags & signs.NUMBER)),
-            "question": float(bool(row.flags & signs.QUESTION)),
-            "answer": answer,
-            "length": math.log1p(row.length) / 5,
-            **_standing(row, self.now),
-        }
+        named = bool(row.speaker) and row.speaker.split()[0] in self.named
+        passage = passages.get(row.rid, held)
+        values = (
+            bm25,
+            held,
+            passage,
+            near,
+            answer,
+            best.get(row.session, bm25) if talk else bm25,
+            passage if talk and row.session and row.place < 2 else 0.0,
+            0.0 if not named else 1.0 if talk else SPEAKER_OF_A_FACT,
+            dates.near(self.spans, row.at) if self.spans else 0.0,
+            1.0 if self.when and flags & signs.TIME else 0.0,
+            1.0 if self.many and flags & signs.NUMBER else 0.0,
+            1.0 if talk and flags & signs.QUESTION else 0.0,
+        )
+        return Measured(row, held, values + standing_of(row, self.now))

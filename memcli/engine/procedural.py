@@ -5,6 +5,7 @@ flagged for review, keeps its validation, and is never deleted by the tool.
 """
 
 import json
+import os
 from datetime import datetime
 
 from memcli.base import errors, files, ids, sha256
@@ -163,7 +164,11 @@ def write_skill(store: "Store", key: str, directory: str, *, force: bool = False
         raise errors.NotFound("no procedure of this key", hint="memcli procedure list")
     name, text = skill(found)
     made = _signed(str.__str__(redact.mask(text)))
-    with files.Folder(files.absolute(directory), name, create=True) as d:
+    base, parts = files.absolute(directory), [name]
+    while not os.path.isdir(base) and os.path.dirname(base) != base:
+        base, missing = os.path.split(base)
+        parts.insert(0, missing)
+    with files.Folder(base, *parts, create=True) as d:
         path, there = d.where(_SKILL_FILE), d.read(_SKILL_FILE)
         if there is not None and not force and not _is_export(there, found.id):
             raise errors.Exists(

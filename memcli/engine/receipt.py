@@ -55,7 +55,7 @@ def totals(corpus: "Look", layers: "Iterable[str]") -> Totals:
 
 
 def write(choice: "Choice", final: str, *, whole: bool) -> "dict[str, Any]":
-    """The receipt as JSON data. whole: with the rows of the candidates that nobody had to look at."""
+    """The receipt as JSON data. whole: with its candidates, which cost more than all the rest."""
     corpus, limit, desk = choice.corpus, choice.limit, choice.desk
     return {
         "format": 1,
@@ -64,13 +64,13 @@ def write(choice: "Choice", final: str, *, whole: bool) -> "dict[str, Any]":
         "task": redact.mask(choice.query.task),
         "clearance": str(corpus.clearance),
         "budget": {"amount": limit.amount, "unit": limit.unit, "used": limit.shown(limit.size(final))},
-        "candidates": _candidates(choice, whole) + (desk.receipt() if desk is not None else []),
+        "candidates": _candidates(choice) + (desk.receipt() if desk is not None else []) if whole else [],
         "withheld": choice.totals.withheld + (desk.withheld if desk is not None else 0),
     }
 
 
-def _candidates(choice: "Choice", whole: bool) -> "list[dict[str, Any]]":
-    known = {row[0]: row for row in choice.corpus.select(_COLUMNS)} if whole else {}
+def _candidates(choice: "Choice") -> "list[dict[str, Any]]":
+    known = {row[0]: row for row in choice.corpus.select(_COLUMNS)}
     found = []
     for scored, fate in choice.fates:
         row = scored.row
@@ -80,10 +80,8 @@ def _candidates(choice: "Choice", whole: bool) -> "list[dict[str, Any]]":
         found.append(_row(row.id, row.layer, row.key, supersedes, fate) | about)
     fate = "irrelevant" if choice.query.asked else "space"
     found += [_row(i, n, key or choice.corpus.key(rid), former, fate) for rid, i, n, key, former in known.values()]
-    if whole:
-        layers = {document.LAYER_OF[n] for n in choice.query.layers if n in document.LAYER_OF}
-        found += [_row(*row) for row in choice.corpus.ended() if row[1] in layers]
-    return found
+    layers = {document.LAYER_OF[n] for n in choice.query.layers if n in document.LAYER_OF}
+    return found + [_row(*row) for row in choice.corpus.ended() if row[1] in layers]
 
 
 def _row(id_: str, layer: int, key: str, supersedes: str, fate: str) -> "dict[str, Any]":

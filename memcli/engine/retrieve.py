@@ -144,7 +144,7 @@ def _summary(found: Retrieved, store: "Store", now: datetime) -> str:
         "Episodes": [f"{e.at:%Y-%m-%d} {e.outcome}: {e.task or e.text}" for e in found.episodes],
         "Procedures": [f"{p.title} ({p.successes} of {p.runs} runs succeeded)" for p in found.procedures],
     }
-    lines = [f"Found for: {_line(found.query)}" if found.query.strip() else "What matters most:"]
+    lines = ["Found:" if found.query.strip() else "What matters most:"]
     for title, rows in parts.items():
         if rows:
             lines += [f"{title}:", *(f"- {_line(row)}" for row in rows)]

@@ -107,6 +107,37 @@ def reject(store: "Store", ref: str, *, now: datetime, by: str | None = None, de
     return item
 
 
+def amend(
+    store: "Store", ref: str, text: str, *, now: datetime, by: str | None = None, default_kind: str = "user"
+) -> Item:
+    """Say yes to a proposal in other words: the text becomes the fact, set by the person, and the proposal goes.
+
+    Unchanged text is a plain yes. Raises Refused for what is no proposal, and what set_fact raises.
+    """
+    item = find(store, ref, now)
+    if item.kind != "proposal":
+        raise errors.Refused(f"a {item.kind} is not edited here", hint=_NO_EDIT.get(item.kind, "memcli fact edit KEY"))
+    if text == item.text:
+        return accept(store, item.ref, now=now, by=by, default_kind=default_kind)
+    held, live = _held(store, item), facts.get(store, item.key)
+    remember.set_fact(
+        store,
+        held.key,
+        text,
+        now=now,
+        source=by,
+        sensitivity=max(held.sensitivity, live.sensitivity) if live else held.sensitivity,
+        tags=held.tags or None,
+        domain=held.domain or None,
+        importance=held.importance,
+        default_kind=default_kind,
+    )
+    with store.writing() as w:
+        proposals.remove(w, [(held, "promoted")], now)
+    return item.replace(text=text)
+
+
+_NO_EDIT = {"procedure": "edit its file below procedures/, or propose another"}
 _NO_YES = {
     "stale": "set a new value, or run memcli verify again",
     "contradiction": "memcli review reject the side that does not hold",

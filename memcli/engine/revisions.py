@@ -138,6 +138,8 @@ def _episodes(old: "Store", new: "Store") -> list[Change]:
     known = {e.id for e in episodes.newest(old)}
     fresh = [e for e in episodes.newest(new) if e.id not in known]
     return [
-        Change(kind="episode", key=e.task, before="", after=e.outcome, label=e.sensitivity, source=str(e.source))
+        Change(
+            kind="episode", key=e.task or e.text, before="", after=e.outcome, label=e.sensitivity, source=str(e.source)
+        )
         for e in sorted(fresh, key=lambda e: e.at)
     ]

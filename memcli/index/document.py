@@ -14,6 +14,7 @@ from memcli.model.records import Episode, Fact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from memcli.model.records import Procedure
@@ -82,12 +83,14 @@ def document(record: "Record", settings: "Settings") -> "tuple[dict[str, Any], t
     columns = _times(record, settings)
     if record.sensitivity > SHOWN_UP_TO:
         return columns, None
-    columns |= _described(record)
-    strong, weak = fields(record)
-    said = _masked("\n".join(weak))
-    stems = " ".join(words.terms(_masked("\n".join(strong)))), " ".join(words.terms(said))
+    strong, weak = map("\n".join, fields(record))
+    # One look at all of it; most records have nothing to hide, and a look at each part costs ten times as much.
+    mask = redact.mask if redact.scan("\n".join((strong, weak, *_labels(record)))) else str
+    columns |= _described(record, mask)
+    said = mask(weak)
+    stems = " ".join(words.terms(mask(strong))), " ".join(words.terms(said))
     columns["flags"] = signs.flags(said)
-    columns["length"] = sum(len(s.split()) for s in stems)
+    columns["length"] = sum(1 + s.count(" ") for s in stems if s)
     return columns, stems
 
 
@@ -114,7 +117,6 @@ def _times(record: "Record", settings: "Settings") -> "dict[str, Any]":
     return {
         "id": record.id,
         "key_hash": 0 if isinstance(record, Episode) else hash_of(record.key),
-        "key": "",
         "level": int(record.sensitivity),
         "rival": 0,
         "whole": fact is None or fact.state not in ("bare", "damaged"),
@@ -128,35 +130,37 @@ def _times(record: "Record", settings: "Settings") -> "dict[str, Any]":
         "outcome": record.outcome if isinstance(record, Episode) else "",
         "supersedes": fact.supersedes if fact and ids.valid(fact.supersedes) else "",
         "lineage": lineage(fact.derived_from) if fact else "",
-        "state": _state(record),
+        "state": record.state,
         "checked": bool(fact and fact.check),
     }
 
 
-def _described(record: "Record") -> "dict[str, Any]":
-    is_episode = isinstance(record, Episode)
-    return {
-        "key": "" if isinstance(record, Episode) else _masked(record.key),
+def _labels(record: "Record") -> tuple[str, ...]:
+    """What is kept in clear beside the fields."""
+    session = (record.session, record.run) if isinstance(record, Episode) else ()
+    return (record.source.id, *session)
+
+
+def _described(record: "Record", mask: "Callable[[str], str]") -> "dict[str, Any]":
+    found = {
         "kind": record.source.kind,
         "via": record.source.via,
-        "source": _masked(record.source.id),
-        "domain": _masked(record.domain) if isinstance(record, Fact) else "",
-        "session": _masked(record.session or record.run) if isinstance(record, Episode) else "",
-        "place": 0,
-        "tags": listed(record.tags),
-        "concepts": listed(record.concepts) if isinstance(record, Episode) else "",
-        "task_type": "" if is_episode or isinstance(record, Fact) else _masked(record.task_type),  # type: ignore[union-attr]
-        "speaker": signs.speaker(record),
+        "source": mask(record.source.id),
+        "tags": listed(record.tags, mask),
+        "speaker": words.fold(mask(signs.speaker(record))),
     }
+    if isinstance(record, Episode):
+        concepts = listed(record.concepts, mask)
+        return found | {"session": mask(record.session or record.run), "concepts": concepts}
+    found["key"] = mask(record.key)
+    if isinstance(record, Fact):
+        return found | {"domain": mask(record.domain)}
+    return found | {"task_type": mask(record.task_type)}
 
 
-def listed(items: tuple[str, ...]) -> str:
+def listed(items: tuple[str, ...], mask: "Callable[[str], str]" = str) -> str:
     """A list as one column in which a whole item can be found."""
-    return "".join(f"\x1f{_masked(i)}\x1f" for i in items)
-
-
-def _state(record: "Record") -> str:
-    return record.state
+    return "".join(f"\x1f{mask(i)}\x1f" for i in items)
 
 
 def _fades_at(fact: Fact, settings: "Settings") -> float | None:
@@ -173,10 +177,6 @@ def _fades_at(fact: Fact, settings: "Settings") -> float | None:
     if most_days > 0:
         ends.append(seen + most_days * _DAY - _HAIR)
     return min(ends, default=None)
-
-
-def _masked(text: str) -> str:
-    return redact.mask(text) if text else text
 
 
 LAYER_OF = {"facts": rows.FACT, "episodes": rows.EPISODE, "procedures": rows.PROCEDURE}

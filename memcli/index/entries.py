@@ -1,6 +1,6 @@
 """Rows of the index: one record in, one record out, and what follows for its stems."""
 
-from memcli.index import document
+from memcli.index import database, document
 from memcli.index.document import COLUMNS
 from memcli.model import labels
 
@@ -28,6 +28,7 @@ class Entries:
         self.con, self.settings, self.bulk = con, settings, bulk
         self.withdrew = False
         self.sessions: set[str] = set()
+        self._tally: dict[tuple[int, int, bool], int] = {}
         self._stems: set[str] = set()
 
     def add(
@@ -58,6 +59,8 @@ class Entries:
         if mark:
             row["key_hash"] = mark
         rid = self.con.execute(_INSERT, [row[c] for c in COLUMNS]).lastrowid
+        if not rival:
+            self._count(layer, row["level"], bool(row["supersedes"]), 1)
         if row["session"]:
             self.sessions.add(row["session"])
         if stems is None:
@@ -69,11 +72,18 @@ class Entries:
 
     def drop(self, where: str, values: "Iterable[Any]") -> list[tuple[int, str, int]]:
         """Take rows out; their (key_hash, id, level). where: an SQL condition."""
-        found = self.con.execute(f"SELECT rid, key_hash, id, level FROM record WHERE {where}", tuple(values)).fetchall()
-        for rid, *_ in found:
+        sql = f"SELECT rid, key_hash, id, level, rival, layer, supersedes FROM record WHERE {where}"
+        found = self.con.execute(sql, tuple(values)).fetchall()
+        for rid, _, _, level, rival, layer, supersedes in found:
             self.hide(rid)
             self.con.execute("DELETE FROM record WHERE rid = ?", (rid,))
-        return [(key_hash, id_, level) for _, key_hash, id_, level in found]
+            if not rival:
+                self._count(layer, level, bool(supersedes), -1)
+        return [(key_hash, id_, level) for _, key_hash, id_, level, *_ in found]
+
+    def _count(self, layer: int, level: int, replaced: bool, step: int) -> None:
+        kind = (layer, level, replaced)
+        self._tally[kind] = self._tally.get(kind, 0) + step
 
     def hide(self, rid: int) -> None:
         """Take the stems of a row out of the full text."""
@@ -86,8 +96,13 @@ class Entries:
             self.con.execute("DELETE FROM stems WHERE rid = ?", (rid,))
 
     def finish(self) -> None:
-        """What can only be said once all rows are there: places in sessions, the engine's words, their spelling."""
+        """What can only be said once all rows are there: places in sessions, the engine's words, their spelling, sums."""
+        for (layer, level, replaced), step in self._tally.items():
+            sql = "INSERT INTO tally VALUES(?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count"
+            self.con.execute(sql, (layer, level, replaced, step))
+        self._tally.clear()
         if self.bulk:
+            database.make_indexes(self.con)
             self._number("")
             self.con.execute("INSERT INTO words(words) VALUES('rebuild')")
             self.con.execute(f"INSERT INTO spelling(stem) SELECT term FROM vocabulary WHERE {_SPELLED}")

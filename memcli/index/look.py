@@ -33,8 +33,14 @@ _CURRENT = (
     "r.rival = 0 AND r.level <= :level"
     " AND (r.expires_at IS NULL OR r.expires_at > :now) AND (r.fades_at IS NULL OR r.fades_at >= :now)"
 )
+_ENDED = (
+    f"SELECT layer, level, supersedes != '', {_STATE}, count(*) FROM record WHERE rival = 0 AND rid IN ("
+    "SELECT rid FROM record INDEXED BY record_expiry WHERE expires_at <= :now"
+    " UNION SELECT rid FROM record INDEXED BY record_fading WHERE fades_at < :now) GROUP BY 1, 2, 3, 4"
+)
 _DAY = 86400.0
-_FOREMOST = 5000
+_FOREMOST = 1000
+_CHUNK = 500
 # A session, a neighbour: nothing that a reader with a clearance sees beside the index stands next to anything.
 _APART = -1_000_000
 
@@ -109,9 +115,13 @@ class Look:
         as many as a person may want to page through."""
         if not stems and not self.scope.phrases:
             return self._foremost(max(limit, _FOREMOST))
+        # Only the best are read whole.
+        best = (
+            "SELECT w.rowid AS best, bm25(words, 2.0, 1.0) AS score FROM words w JOIN record r ON r.rid = w.rowid"
+            f" WHERE words MATCH :match AND {self._where} ORDER BY score LIMIT :limit"
+        )
         sql = (
-            f"SELECT {_COLUMNS} FROM words w JOIN record r ON r.rid = w.rowid JOIN stems s ON s.rid = r.rid"
-            f" WHERE words MATCH :match AND {self._where} ORDER BY bm25(words, 2.0, 1.0) LIMIT :limit"
+            f"SELECT {_COLUMNS} FROM ({best}) JOIN record r ON r.rid = best JOIN stems s ON s.rid = best ORDER BY score"
         )
         found = self._rows(sql, match=self._match(stems), limit=limit)
         wanted = set(stems)
@@ -157,20 +167,22 @@ class Look:
         """The store in numbers, which no query changes."""
         current, expired, blocked = ({0: 0, 1: 0, 2: 0} for _ in range(3))
         faded = superseded = withheld = 0
-        sql = (
-            f"SELECT layer, level <= :level, {_STATE}, supersedes != '', count(*) FROM record WHERE rival = 0"
-            " GROUP BY 1, 2, 3, 4"
-        )
-        for layer, cleared, state, replaced, count in self.con.execute(sql, self._values).fetchall():
-            if not cleared:
-                withheld += count if state == "current" else 0
-            elif state == "current":
-                current[layer] += count
-                superseded += count if replaced else 0
-            elif state == "expired":
-                expired[layer] += count
+        level = int(self.clearance)
+        for layer, label, replaced, count in self.con.execute("SELECT * FROM tally").fetchall():
+            if label > level:
+                withheld += count
             else:
-                faded += count
+                current[layer] += count
+                superseded += count * replaced
+        # Few have ended: a sweep moves them away.
+        for layer, label, replaced, state, count in self.con.execute(_ENDED, self._values).fetchall():
+            if label > level:
+                withheld -= count
+                continue
+            current[layer] -= count
+            superseded -= count * replaced
+            expired[layer] += count if state == "expired" else 0
+            faded += count if state == "faded" else 0
         if self._bans:
             sql = f"SELECT r.layer, count(*), sum(r.supersedes != '') FROM record r WHERE {_CURRENT} AND {self._bans}"
             for layer, count, replaced in self.con.execute(f"{sql} GROUP BY 1", self._values).fetchall():
@@ -206,11 +218,16 @@ class Look:
         sql = f"SELECT {columns} FROM record r WHERE {self._where} AND {more}"
         return list(self.con.execute(sql, self._values).fetchall())
 
+    def checked(self) -> bool:
+        """True when any fact carries a check."""
+        found = self.con.execute("SELECT 1 FROM record INDEXED BY record_checked WHERE checked LIMIT 1").fetchone()
+        return found is not None
+
     def important(self, limit: int) -> list[Row]:
         """Facts that matter whatever is asked."""
         sql = (
-            f"SELECT {_COLUMNS} FROM record r JOIN stems s ON s.rid = r.rid WHERE r.importance >= {policy.PROTECTED_FROM}"
-            f" AND r.layer = 0 AND {self._where} ORDER BY r.importance DESC, r.seen_at DESC, r.id DESC LIMIT :limit"
+            f"SELECT {_COLUMNS} FROM record r INDEXED BY record_importance JOIN stems s ON s.rid = r.rid"
+            f" WHERE r.importance >= {policy.PROTECTED_FROM} AND r.layer = 0 AND {self._where} ORDER BY r.importance DESC, r.seen_at DESC, r.id DESC LIMIT :limit"
         )
         return self._rows(sql, limit=limit)
 
@@ -291,8 +308,12 @@ class Look:
         """The rows that matter most without any question; ranking sorts them by its own weights."""
         listed = self.select("r.rid, r.importance, r.believed, r.protected, r.seen_at, r.layer")
         best = nlargest(limit, listed, key=self._weight)
-        sql = f"SELECT {_COLUMNS} FROM record r JOIN stems s ON s.rid = r.rid WHERE r.rid = :rid"
-        found = [row for rid, *_ in best for row in self._rows(sql, rid=rid)]
+        found: list[Row] = []
+        for start in range(0, len(best), _CHUNK):
+            rids = ",".join(str(rid) for rid, *_ in best[start : start + _CHUNK])
+            found += self._rows(
+                f"SELECT {_COLUMNS} FROM record r JOIN stems s ON s.rid = r.rid WHERE r.rid IN ({rids})"
+            )
         return found + [row for row, _ in self._beside.values()]
 
     def _weight(self, row: "tuple[Any, ...]") -> float:

@@ -5,6 +5,8 @@ Editors that write in place leave the folder's time alone, so each read looks at
 above that, and for whatever else may slip through, all is looked at once RECHECK_NS have passed.
 """
 
+from array import array
+
 from memcli.base import clock
 from memcli.base.value import Value, value
 from memcli.index import document, rows
@@ -51,7 +53,8 @@ def changed(con: "Connection", store: "Store", layer: int, *, watch: bool, fresh
 
     watch: look for edits in place; fresh: look at everything.
     """
-    known = con.execute("SELECT stamp, checked_ns, certain FROM folder WHERE layer = ?", (layer,)).fetchone()
+    sql = "SELECT stamp, checked_ns, certain, names, times FROM folder WHERE layer = ?"
+    known = con.execute(sql, (layer,)).fetchone()
     with store.folder(dict(LAYERS)[layer]) as folder:
         info = folder.info()
         stamp, wall = info.st_mtime_ns if info else 0, clock.wall_ns()
@@ -86,10 +89,13 @@ def apply(entries: "Entries", store: "Store", layer: int, change: Change) -> Non
             entries.withdrew |= not shown and any(level <= document.SHOWN_UP_TO for _, _, level in before)
             upset.update((h, i) for h, i, _ in before)
             con.execute("INSERT OR REPLACE INTO pair VALUES(?, ?, ?, ?, ?, ?)", (layer, name, *stamps))
-        if layer == rows.FACT:
+        if layer == rows.FACT and not entries.bulk:
             _settle(entries, store, folder, upset)
-    state = (layer, change.stamp, clock.wall_ns(), change.certain)
-    con.execute("INSERT OR REPLACE INTO folder VALUES(?, ?, ?, ?)", state)
+    if change.nothing and not change.whole:
+        con.execute("UPDATE folder SET checked_ns = ? WHERE layer = ?", (clock.wall_ns(), layer))
+        return
+    state = (layer, change.stamp, clock.wall_ns(), change.certain, *_watched(con, layer))
+    con.execute("INSERT OR REPLACE INTO folder VALUES(?, ?, ?, ?, ?, ?)", state)
 
 
 def _all(con: "Connection", folder: "Folder", layer: int, stamp: int, wall: int) -> Change:
@@ -115,17 +121,42 @@ def _some(con: "Connection", folder: "Folder", layer: int, names: "Iterable[str]
 
 
 def _edited(
-    con: "Connection", folder: "Folder", layer: int, known: tuple[int, int, int], wall: int, *, due: bool
+    con: "Connection",
+    folder: "Folder",
+    layer: int,
+    known: "tuple[int, int, int, str | None, bytes]",
+    wall: int,
+    *,
+    due: bool,
 ) -> Change | None:
-    """Edits in place of `.md` files."""
-    if not due and con.execute("SELECT count(*) FROM pair WHERE layer = ?", (layer,)).fetchone()[0] > WATCHED:
+    """Edits in place of `.md` files: all are looked at on each read where there are few, else now and then."""
+    stamp, _, certain, names, times = known
+    many = names is None
+    if names and array("q", folder.change_times(names.split("\n"))).tobytes() == times:
+        return None
+    if many and not due:
         return None
     listed = con.execute("SELECT name, md_time, md_mark FROM pair WHERE layer = ?", (layer,)).fetchall()
     now = folder.stamps([row[0] for row in listed], pair.MD)
-    odd = [row[0] for row, found in zip(listed, now, strict=True) if row[1] != found[0] or row[2] != found[1]]
-    if not odd and (not due or len(listed) <= WATCHED):
+    odd = [row[0] for row, found in zip(listed, now, strict=True) if row[1:] != found]
+    if not odd and not many:
         return None
-    return Change(stamp=known[0], certain=known[2], whole=False, stamps=_stamps(folder, odd, wall), gone=())
+    return Change(stamp=stamp, certain=certain, whole=False, stamps=_stamps(folder, odd, wall), gone=())
+
+
+def _watched(con: "Connection", layer: int) -> "tuple[str | None, bytes]":
+    """The `.md` files of a folder and their times, packed so that to compare them all costs no more than to look.
+
+    None when there are too many to look at each time, "" when they have to be looked at one by one.
+    """
+    sql = "SELECT name, md_time FROM pair WHERE layer = ? ORDER BY name LIMIT ?"
+    listed = con.execute(sql, (layer, WATCHED + 1)).fetchall()
+    there = [(name + pair.MD, time) for name, time in listed if time]
+    if len(listed) > WATCHED:
+        return None, b""
+    if len(there) != len(listed) or any("\n" in name for name, _ in there):
+        return "", b""
+    return "\n".join(name for name, _ in there), array("q", [time for _, time in there]).tobytes()
 
 
 def _stamps(folder: "Folder", names: "Iterable[str]", wall: int) -> "Stamps":
@@ -150,10 +181,6 @@ def _known(con: "Connection", layer: int) -> "Stamps":
 def _settle(entries: "Entries", store: "Store", folder: "Folder", upset: set[tuple[int, str]]) -> None:
     """One fact a key: where several files claim a key or an id, decide as `facts.every` does which one is shown."""
     con, layer = entries.con, rows.FACT
-    if entries.bulk:
-        twice = "SELECT {0} FROM record WHERE layer = 0 AND {0} != '' GROUP BY {0} HAVING count(*) > 1"
-        upset = {(h, "") for (h,) in con.execute(twice.format("key_hash")).fetchall()}
-        upset |= {(-1, i) for (i,) in con.execute(twice.format("id")).fetchall()}
     for key_hash, id_ in upset:
         claims = con.execute(
             "SELECT name, rival OR state = 'conflict' FROM record WHERE layer = ? AND (key_hash = ? OR (id = ? AND id != ''))",
@@ -161,6 +188,16 @@ def _settle(entries: "Entries", store: "Store", folder: "Folder", upset: set[tup
         ).fetchall()
         if len(claims) > 1 or any(odd for _, odd in claims):
             _decide(entries, store, folder, [name for name, _ in claims])
+
+
+def settle_all(entries: "Entries", store: "Store") -> None:
+    """After everything was read at once: the keys and ids that several files claim."""
+    twice = "SELECT {0} FROM record WHERE layer = 0 AND {0} != '' GROUP BY {0} HAVING count(*) > 1"
+    upset = {(h, "") for (h,) in entries.con.execute(twice.format("key_hash")).fetchall()}
+    upset |= {(-1, i) for (i,) in entries.con.execute(twice.format("id")).fetchall()}
+    if upset:
+        with store.folder(facts.LAYER) as folder:
+            _settle(entries, store, folder, upset)
 
 
 def _decide(entries: "Entries", store: "Store", folder: "Folder", names: list[str]) -> None:

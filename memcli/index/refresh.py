@@ -102,7 +102,16 @@ def _bring_up(con: "Connection", store: "Store", *, watch: bool, fresh: bool) ->
 def _fill(con: "Connection", store: "Store") -> None:
     entries = Entries(con, store.settings, bulk=True)
     changes = [(n, pairs.changed(con, store, n, watch=True, fresh=True)) for n, _ in pairs.LAYERS]
-    _apply(entries, store, changes, logs.changed(con, store))
+    import gc
+
+    # Nothing of what is read here is cyclic; looking for cycles would cost a tenth of the time.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        _apply(entries, store, changes, logs.changed(con, store))
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _apply(
@@ -117,6 +126,10 @@ def _apply(
     if months is not None:
         logs.apply(entries, store, months)
     entries.finish()
+    if entries.bulk:
+        entries.bulk = False
+        pairs.settle_all(entries, store)
+        entries.finish()
 
 
 def _made_of(store: "Store") -> str:

@@ -2,7 +2,6 @@
 
 import re
 
-from memcli.model import redact, words
 from memcli.model.records import Episode
 
 TYPE_CHECKING = False
@@ -28,12 +27,12 @@ _TIMES = frozenset(
 
 
 def speaker(record: "Fact | Episode | Procedure") -> str:
-    """Who says it, folded: the name before the colon that an episode's text begins with, else the person it comes from."""
+    """Who says it: the name before the colon that an episode's text begins with, else the person it comes from."""
     if isinstance(record, Episode):
         named = _SPEAKER.match(record.text)
         if named:
-            return redact.mask(words.fold(named[1]))
-    return redact.mask(words.fold(record.source.id)) if record.source.kind == "user" else ""
+            return named[1]
+    return record.source.id if record.source.kind == "user" else ""
 
 
 def flags(text: str) -> int:

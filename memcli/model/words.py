@@ -129,17 +129,32 @@ def _scripts(word: str) -> "Iterator[str]":
                 yield run
 
 
+# Words come back again and again. Plain words only, and never so many that they weigh.
+_KNOWN: dict[str, str] = {}
+_MOST_KNOWN = 50_000
+
+
 def _stems(found: list[str]) -> list[str]:
+    known = _KNOWN
+    try:
+        return [known[word] for word in found]
+    except KeyError:
+        pass
     # A stemmer may not be shared by threads; to make one costs a quarter of a microsecond.
     from Stemmer import Stemmer
 
     english, russian = Stemmer("english", 0), Stemmer("russian", 0)
+    if len(known) > _MOST_KNOWN:
+        known.clear()
     made = []
     for word in found:
-        if len(word) > MOST_LETTERS:
-            word = word[:MOST_LETTERS]
-        if word.isascii():
-            made.append(english.stemWord(word) if word.isalpha() else word)
-        else:
-            made.append(russian.stemWord(word) if "\u0400" <= word[0] <= "\u04ff" and word.isalpha() else word)
+        stemmed = known.get(word)
+        if stemmed is None:
+            stemmed = word[:MOST_LETTERS]
+            if word.isascii():
+                stemmed = english.stemWord(stemmed) if stemmed.isalpha() else stemmed
+            elif "\u0400" <= word[0] <= "\u04ff" and stemmed.isalpha():
+                stemmed = russian.stemWord(stemmed)
+            known[word] = stemmed
+        made.append(stemmed)
     return made

@@ -27,6 +27,9 @@ KS = (5, 10, 20)
 NOW = dt.datetime(2026, 11, 15, 9, tzinfo=dt.UTC)
 # What has one value for all turns of LoCoMo, so that it cannot be fitted there; set by hand.
 STANDING = ("importance", "confidence", "trust", "recency")
+# These sum to 1, so that a record that says just what was asked scores about 1.
+WHOLE = ("words", "coverage", "passage", "session_best")
+MOST_OF_A_QUESTION = 200
 Question = tuple[int, str, list[str]]
 
 
@@ -111,16 +114,19 @@ def fit(held: list[tuple[Plain, list[Question]]]) -> None:
         print("each store left out of the fit in turn:")
         report(rows, [0.0])
     weights = solve(np, [g for s in stores_ for g in s if g[0] < 5])
-    unit = weights[names.index("words")] + weights[names.index("coverage")]
+    unit = sum(weights[names.index(n)] for n in WHOLE)
     for name, weight in zip(names, weights / unit, strict=True):
         print(f'    "{name}": {weight:.3f},')
 
 
 def group(np: Any, names: list[str], store: Plain, question: Question) -> Any:
     category, text, want = question
-    measured = features.measure(store, text, NOW).rows
-    x = np.array([[values[n] for n in names] for _, _, values in measured]).reshape(len(measured), len(names))
-    return category, x, [row.id for row, _, _ in measured], want
+    measured = features.measure(store, text, NOW)[1]
+    columns = [features.NAMES.index(n) for n in names]
+    x = np.array([m.values for m in measured], np.float32).reshape(len(measured), len(features.NAMES))
+    # The far losers teach nothing and cost most of the time.
+    best = np.argsort(-(x @ np.array([blend.WEIGHTS[n] for n in features.NAMES], np.float32)))[:MOST_OF_A_QUESTION]
+    return category, x[np.ix_(best, columns)], [measured[i].row.id for i in best], want
 
 
 def solve(np: Any, groups: list[Any]) -> Any:

@@ -99,7 +99,7 @@ FIELDS: dict[str, str] = {
     "episode list": "id at text task outcome source confidence importance ttl_minutes sensitivity state month",
     "episode show": "id at text task outcome source confidence importance ttl_minutes sensitivity state month",
     "context": "nonce at task clearance budget facts episodes procedures account text",
-    "retrieve": "query working facts episodes procedures summary withheld",
+    "retrieve": "working facts episodes procedures summary withheld",
     "forget": "how layer ids erased",
     "restore": "how id sensitivity",
     "sweep": "actions skipped counts",

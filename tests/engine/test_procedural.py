@@ -1,8 +1,10 @@
 """Procedures: pending until validated, on trial for three uses, rated by what came of them."""
 
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
+from support import call
 
 from memcli.base import errors
 from memcli.engine import memory, procedural
@@ -164,3 +166,51 @@ def test_a_skill_name_is_what_the_specification_allows(m):
         name, _ = procedural.skill(procedures.get(m.store, key))
         assert re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", name), name
         assert len(name) <= 64
+
+
+def written(release, tmp_path, **options):
+    return Path(procedural.write_skill(release.store, "release", str(tmp_path / "skills"), **options))
+
+
+def test_a_skill_is_written_anew_over_its_own_export_alone(release, tmp_path):
+    approve(release)
+    path = written(release, tmp_path)
+    first = path.read_text()
+    assert header.split(first)[0]["metadata"]["id"] == procedures.get(release.store, "release").id
+    before = path.stat().st_mtime_ns
+    assert written(release, tmp_path) == path
+    assert path.stat().st_mtime_ns == before
+    use(release, True)
+    assert written(release, tmp_path).read_text() != first
+
+
+@pytest.mark.parametrize("how", ["foreign", "edited", "of another", "no text"])
+def test_a_skill_that_is_no_export_of_it_stays_unless_forced(release, tmp_path, how):
+    approve(release)
+    path = written(release, tmp_path)
+    if how == "foreign":
+        path.write_text("---\nname: release\ndescription: by hand\n---\n\nmine\n")
+    elif how == "edited":
+        path.write_text(path.read_text() + "\nAsk Anna first.\n")
+    elif how == "of another":
+        made = procedures.get(release.store, "release").id
+        other = path.read_text().replace(made, "0199e4a0-5b00-7c3e-9a51-0d6a0f1b2c3d")
+        path.write_text(other)
+    else:
+        path.write_bytes(b"\xff\xfe\nmetadata:\n")
+    held = path.read_bytes()
+    with pytest.raises(errors.Exists) as caught:
+        written(release, tmp_path)
+    assert "--force" in caught.value.hint
+    assert path.read_bytes() == held
+    assert "make ship" in written(release, tmp_path, force=True).read_text()
+
+
+def test_the_command_line_keeps_it_too(release, tmp_path):
+    approve(release)
+    words = ["--store", release.path, "export", "skill", "release", str(tmp_path)]
+    assert call(words).code == 0
+    (tmp_path / "release" / "SKILL.md").write_text("mine")
+    assert call(words).code == 5
+    assert (tmp_path / "release" / "SKILL.md").read_text() == "mine"
+    assert call([*words, "--force"]).code == 0

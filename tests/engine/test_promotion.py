@@ -164,6 +164,17 @@ def test_a_sweep_promotes_what_waited_once_its_kind_waits_no_more(box: Box) -> N
     assert (facts(box), proposed(box)) == ({"deploy target": "Fly.io"}, {})
 
 
+def test_the_sweep_says_promoted_and_not_ended(box: Box) -> None:
+    policy(box, agent="immediate", proposal_ttl_minutes=0)
+    toml = box.root / "memcli.toml"
+    held = toml.read_text()
+    toml.write_text(held.replace("immediate", "gated"))
+    remember(box)
+    toml.write_text(held)
+    assert box.ok("sweep", "--dry-run").out == "would promote: 1 proposals\n"
+    assert box.ok("sweep").out == "promoted: 1 proposals\n"
+
+
 def test_a_policy_that_is_none_is_refused(box: Box) -> None:
     policy(box, agent="sometimes")
     ran = box.run("status")

@@ -40,7 +40,7 @@ def test_all_layers_answer(kept: Box) -> None:
         "procedures": ["deploy"],
     }
     assert found.summary.splitlines() == [
-        "Found for: deploy",
+        "Found:",
         "Working memory:",
         "- deploy branch: main",
         "- the deploy waits for Boris",
@@ -75,8 +75,8 @@ def test_five_of_each_unless_named(box: Box) -> None:
 
 
 def test_a_concept_is_a_key_a_neighbour_a_tag_or_what_an_episode_names(kept: Box) -> None:
-    found = kept.memory.retrieve(concept="hosting", session="s", now=at())
-    assert keys(found) == {
+    found = keys(kept.memory.retrieve(concept="hosting", session="s", now=at()))
+    assert found | {"facts": sorted(found["facts"])} == {
         "working": [],
         "facts": ["deploy target", "hosting"],
         "episodes": ["Deployed on Tuesday"],
@@ -106,7 +106,7 @@ def test_what_is_withheld_is_only_counted(kept: Box) -> None:
     kept.set("token of the deploy", "mail anna@example.org", "--allow-pii", "--sensitivity", "sensitive")
     for query in ("deploy", CANARY, "nothing"):
         ran = kept.ok("retrieve", query, "--session", "s", "--json")
-        assert CANARY not in ran.out.replace(f'"query": "{CANARY}"', "").replace(f"Found for: {CANARY}", "")
+        assert CANARY not in ran.out
         assert ran.data["withheld"] == 2
     shown = kept.memory.retrieve("token", clearance="sensitive", now=at())
     assert "[EMAIL]" in shown.summary

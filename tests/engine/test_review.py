@@ -210,6 +210,12 @@ def test_a_clean_change_has_meaning_and_no_faults(tracked):
     assert [f for f in faults(tracked) if f[0] != "removed_silently"] == []
 
 
+def test_an_episode_of_a_change_is_named_by_its_task_or_its_text(tracked):
+    tracked.add_episode("moved it", task="Move", now=LATER)
+    tracked.add_episode("wrote the docs", now=LATER)
+    assert sorted(change(tracked)) == [("episode", "Move"), ("episode", "wrote the docs")]
+
+
 def test_the_gate_refuses_each_fault(tracked, tmp_path):
     store = tmp_path / "store/facts"
     token = "ghp_" + "a1B2" * 9

@@ -427,6 +427,7 @@ def test_there_are_two_hundred() -> None:
     assert len(CASES) >= 200
 
 
+@pytest.mark.figure("bad inputs: traceback")
 @pytest.mark.parametrize("plant", CASES)
 def test_a_bad_file_is_survived_and_hides_nothing(plant: Plant, box: Box) -> None:
     good(box)

@@ -1,6 +1,7 @@
 """Any clock, any time in a file: nothing raises, and a wrong clock takes nothing away."""
 
 import pytest
+from figures import Record
 from support import Box, stamp
 
 from .common import clean, refused
@@ -44,14 +45,16 @@ CALLS = [
 ]
 
 
+@pytest.mark.also_full
 @pytest.mark.parametrize("clock", CLOCKS)
-def test_every_command_works_at_any_time(clock: str, box: Box) -> None:
+def test_every_command_works_at_any_time(clock: str, box: Box, figure: Record) -> None:
     box.set("before", "v", "--ttl", "1d")
     box.add("before")
     for words in CALLS:
         ran = clean(box.run(*words, now=clock))
         assert ran.code in (0, 3, 4, 6), (words, ran)
     assert box.run("status").code == 0
+    figure("times and TTLs: wrong or raising", len(CALLS))
 
 
 @pytest.mark.parametrize(
@@ -70,8 +73,19 @@ def test_what_is_no_time_is_refused_and_nothing_is_written(clock: str, box: Box)
     assert box.tree(state=True) == before
 
 
-@pytest.mark.parametrize("clock", ["1970-01-01T00:00:00Z", "2099-01-01T00:00:00Z"])
-def test_a_sweep_under_a_wrong_clock_stops(clock: str, box: Box) -> None:
+@pytest.mark.also_full
+@pytest.mark.parametrize(
+    "clock",
+    [
+        "1970-01-01T00:00:00Z",
+        "2099-01-01T00:00:00Z",
+        "2026-11-13T09:00:00Z",
+        "2026-12-15T09:00:00Z",
+        "2038-01-19T03:14:08Z",
+        "0001-01-01T00:00:00Z",
+    ],
+)
+def test_a_sweep_under_a_wrong_clock_stops(clock: str, box: Box, figure: Record) -> None:
     lines = "".join(
         f'{{"kind":"fact","key":"k{i}","text":"v","sensitivity":"internal","updated_at":"{box.now}","ttl_minutes":{1000 + i}}}\n'
         for i in range(20)
@@ -85,8 +99,10 @@ def test_a_sweep_under_a_wrong_clock_stops(clock: str, box: Box) -> None:
     for i in range(20):
         box.ok("restore", f"k{i}") if clock > box.now else None
         assert box.get(f"k{i}") == "v"
+    figure("wrong clock: facts not recoverable", 20)
 
 
+@pytest.mark.figure("times and TTLs: wrong or raising")
 @pytest.mark.parametrize(
     ("ttl", "later", "there"), [("60", 59 * 60 + 59, True), ("60", 60 * 60, False), ("60", 60 * 60 + 1, False)]
 )

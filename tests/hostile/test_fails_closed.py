@@ -63,6 +63,7 @@ def test_there_are_forty() -> None:
     assert len(BOTH) >= 40
 
 
+@pytest.mark.figure("labels that cannot be read: shown")
 @pytest.mark.parametrize(("md", "side"), BOTH)
 def test_it_is_withheld_and_counted(md: bytes, side: bytes | None, box: Box) -> None:
     (box.root / "facts" / "bad.md").write_bytes(md + CANARY.encode() + b"\n")
@@ -100,6 +101,7 @@ def test_a_bom_hides_no_label(box: Box) -> None:
 LOG_LABELS = ["Public", "public ", "", "none", "no", "restricted", "sensitive"]
 
 
+@pytest.mark.figure("labels that cannot be read: shown")
 @pytest.mark.parametrize("word", LOG_LABELS)
 @pytest.mark.parametrize("where", ["header", "end", "raise", "missing"])
 def test_an_episode_without_a_good_label_is_withheld(word: str, where: str, box: Box) -> None:
@@ -223,6 +225,7 @@ def test_there_are_thirty_ways() -> None:
     assert len(LOWER) >= 30
 
 
+@pytest.mark.figure("labels lowered without an explicit act")
 @pytest.mark.parametrize("act", LOWER.values(), ids=LOWER)
 def test_no_label_comes_down_by_itself(act: Callable[[Box], object], box: Box) -> None:
     box.set("k", f"{CANARY} 0", "--sensitivity", "public")

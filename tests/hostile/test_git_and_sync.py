@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Callable
 
 import pytest
+from figures import Record
 from support import CANARY, Box, stamp
 
 from .common import clean, good, still_good
@@ -62,6 +63,7 @@ def shown(box: Box) -> str:
     return "".join(r.out + r.err for words in calls for r in (clean(box.run(*words)),))
 
 
+@pytest.mark.figure("git accidents: leak or loss")
 def test_two_values_of_one_fact(repo: Repo) -> None:
     box = repo.box
     box.set("k", "base value")
@@ -81,6 +83,7 @@ def test_two_values_of_one_fact(repo: Repo) -> None:
     assert box.ok("fact", "get", "k").out == "their value\n"
 
 
+@pytest.mark.figure("git accidents: leak or loss")
 @pytest.mark.parametrize("md", ["--ours", "--theirs"])
 @pytest.mark.parametrize("side", ["--ours", "--theirs"])
 def test_body_and_sidecar_of_different_sides(md: str, side: str, repo: Repo) -> None:
@@ -102,6 +105,7 @@ def test_body_and_sidecar_of_different_sides(md: str, side: str, repo: Repo) -> 
     assert codes(box) & {"conflict_markers", "damaged_sidecar", "half_written", "drift", "label_differs"}
 
 
+@pytest.mark.figure("git accidents: leak or loss")
 def test_a_new_key_on_both_sides(repo: Repo) -> None:
     box = repo.box
     repo.branch(
@@ -117,6 +121,7 @@ def test_a_new_key_on_both_sides(repo: Repo) -> None:
     assert {"our value", f"{CANARY} value"} <= set(values)
 
 
+@pytest.mark.figure("git accidents: leak or loss")
 def test_forgotten_on_one_side_and_changed_on_the_other(repo: Repo) -> None:
     box = repo.box
     box.set("k", "base value")
@@ -128,6 +133,7 @@ def test_forgotten_on_one_side_and_changed_on_the_other(repo: Repo) -> None:
     box.ok("restore", "k") if box.run("fact", "get", "k").code == 3 else None
 
 
+@pytest.mark.figure("git accidents: leak or loss")
 @pytest.mark.parametrize("style", ["merge", "diff3", "zdiff3"])
 def test_entries_added_on_both_sides(style: str, repo: Repo) -> None:
     box = repo.box
@@ -155,6 +161,7 @@ def test_entries_added_on_both_sides(style: str, repo: Repo) -> None:
     assert "another entry" in said
 
 
+@pytest.mark.figure("git accidents: leak or loss")
 def test_markers_around_a_label(repo: Repo) -> None:
     """One side raised the label of an entry, the other added one: whichever is kept, what was raised stays raised while it is there."""
     box = repo.box
@@ -168,6 +175,7 @@ def test_markers_around_a_label(repo: Repo) -> None:
     assert CANARY not in shown(box)
 
 
+@pytest.mark.figure("git accidents: leak or loss")
 def test_a_union_merge_loses_nothing_that_has_an_id(repo: Repo) -> None:
     box = repo.box
     (box.root / ".gitattributes").write_text("episodes/** merge=union\n")
@@ -187,6 +195,7 @@ def test_a_union_merge_loses_nothing_that_has_an_id(repo: Repo) -> None:
     assert found == 8
 
 
+@pytest.mark.figure("git accidents: leak or loss")
 def test_stash_checkout_and_reset(repo: Repo) -> None:
     box = repo.box
     box.set("k", "one")
@@ -211,6 +220,7 @@ def test_stash_checkout_and_reset(repo: Repo) -> None:
     still_good(box)
 
 
+@pytest.mark.figure("git accidents: leak or loss")
 def test_a_half_checkout_is_never_taken_over_by_accident(repo: Repo) -> None:
     box = repo.box
     box.set("k", "one")
@@ -223,6 +233,7 @@ def test_a_half_checkout_is_never_taken_over_by_accident(repo: Repo) -> None:
     assert "half_written" in codes(box)
 
 
+@pytest.mark.figure("git accidents: leak or loss")
 def test_line_ends_of_another_system(repo: Repo) -> None:
     box = repo.box
     box.set("k", "one\ntwo")
@@ -244,6 +255,7 @@ def test_line_ends_of_another_system(repo: Repo) -> None:
     assert box.run("check").code == 0
 
 
+@pytest.mark.figure("git accidents: leak or loss")
 def test_a_clone_is_a_store(repo: Repo, tmp_path_factory: pytest.TempPathFactory) -> None:
     box = repo.box
     box.set("k", "one", "--sensitivity", "restricted")
@@ -259,6 +271,7 @@ def test_a_clone_is_a_store(repo: Repo, tmp_path_factory: pytest.TempPathFactory
     clone.set("k", "three")
 
 
+@pytest.mark.figure("git accidents: leak or loss")
 def test_review_diff_says_nothing_withheld(repo: Repo) -> None:
     box = repo.box
     box.set("raised", f"{CANARY} old")
@@ -286,6 +299,7 @@ DROPPINGS = [
 ]  # fmt: skip
 
 
+@pytest.mark.figure("sync and editor accidents: leak or loss")
 @pytest.mark.parametrize("name", DROPPINGS)
 def test_droppings_are_not_records_and_are_listed(name: str, box: Box) -> None:
     good(box)
@@ -324,6 +338,7 @@ COPIES = [
 ]
 
 
+@pytest.mark.figure("sync and editor accidents: leak or loss")
 @pytest.mark.parametrize("name", COPIES)
 def test_a_whole_copy_is_a_conflict_and_the_stricter_label_holds(name: str, box: Box) -> None:
     good(box)
@@ -334,6 +349,7 @@ def test_a_whole_copy_is_a_conflict_and_the_stricter_label_holds(name: str, box:
     still_good(box)
 
 
+@pytest.mark.figure("sync and editor accidents: leak or loss")
 @pytest.mark.parametrize("first", ["md", "side"])
 def test_one_file_comes_before_the_other(first: str, box: Box) -> None:
     good(box)
@@ -356,7 +372,8 @@ def test_one_file_comes_before_the_other(first: str, box: Box) -> None:
 # Oracles.
 
 
-def test_a_query_tells_nothing_of_what_is_withheld(box: Box) -> None:
+@pytest.mark.also_full
+def test_a_query_tells_nothing_of_what_is_withheld(box: Box, figure: Record) -> None:
     """A hundred pairs of queries, one that matches a withheld record and one that matches nothing: the same answer."""
     good(box)
     words = [f"{CANARY}{i}" for i in range(50)]
@@ -388,6 +405,7 @@ def test_a_query_tells_nothing_of_what_is_withheld(box: Box) -> None:
             text.replace(first[8:16], "NONCE") if first.startswith("<memory-") else _without_nonce(text),
         )
 
+    pairs = 0
     for i, word in enumerate(words):
         other = f"zebrafinch{i}"
         for make in (
@@ -397,6 +415,8 @@ def test_a_query_tells_nothing_of_what_is_withheld(box: Box) -> None:
             lambda w: ("context", "--domain", w), lambda w: ("search", w, "--tag", w), lambda w: ("source", "show", f"agent:{w}"),
         )[i % 4 :: 4]:  # fmt: skip
             assert answer(*make(word)) == answer(*make(other)), make(word)
+            pairs += 1
+    figure("queries that tell of withheld facts", pairs)
 
 
 def _without_nonce(text: str) -> str:
@@ -412,6 +432,7 @@ def _without_nonce(text: str) -> str:
 # A stranger's store.
 
 
+@pytest.mark.figure("git accidents: leak or loss")
 def test_no_attribute_hides_a_fact_from_the_gate(repo: Repo) -> None:
     """`git archive` would honour export-ignore of the revision that it is asked to judge."""
     box = repo.box

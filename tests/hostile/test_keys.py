@@ -3,6 +3,7 @@
 import unicodedata
 
 import pytest
+from figures import Record
 from support import Box
 
 from memcli.base import errors
@@ -38,14 +39,18 @@ def test_three_hundred_distinct_keys_get_distinct_names() -> None:
     assert all(n.isascii() and not n.startswith((".", "-")) and "/" not in n for n in names)
 
 
-def test_every_key_is_served_its_own_value(box: Box) -> None:
+@pytest.mark.also_full
+def test_every_key_is_served_its_own_value(box: Box, figure: Record) -> None:
     lines = "".join(
         f'{{"kind":"fact","key":{box_json(key)},"text":"value {i}","sensitivity":"public"}}\n'
         for i, key in enumerate(KEYS)
     )
     assert box.data("import", "jsonl", "-", "--trusted", stdin=lines.encode())["created"] == len(KEYS)
-    for i, key in enumerate(KEYS):
-        assert box.fact(key).text == f"value {i}", key
+    wrong = [key for i, key in enumerate(KEYS) if box.fact(key).text != f"value {i}"]
+    names = [p.name.casefold() for p in (box.root / "facts").iterdir()]
+    assert len(set(names)) == len(names) == 2 * len(KEYS)
+    figure("keys that collide", len(KEYS), bad=len(wrong))
+    assert wrong == []
     rows = box.data("fact", "list")
     assert {row["key"] for row in rows} == set(map(keys.normal, KEYS))
 

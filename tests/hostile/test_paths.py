@@ -39,6 +39,7 @@ def placed(box: Box, monkeypatch: pytest.MonkeyPatch) -> Box:
     return box
 
 
+@pytest.mark.figure("paths: escapes")
 @pytest.mark.parametrize("word", WAYS_OUT)
 def test_as_key_tag_session_or_anything_stored_it_stays_inside(word: str, placed: Box) -> None:
     before = everything(placed)
@@ -67,6 +68,7 @@ def test_as_key_tag_session_or_anything_stored_it_stays_inside(word: str, placed
                for p in placed.root.rglob("*.md"))  # fmt: skip
 
 
+@pytest.mark.figure("paths: escapes")
 @pytest.mark.parametrize("word", WAYS_OUT)
 def test_as_tenant_it_is_an_error_and_nothing_is_made(word: str, placed: Box) -> None:
     before = everything(placed)

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from figures import Record
 from support import CANARY, Box, Ran, call
 
 from .common import clean, refused
@@ -47,13 +48,15 @@ def test_no_tenant_is_an_error_where_there_are_tenants(words: tuple[str, ...], h
     assert tree(house) == before
 
 
+@pytest.mark.also_full
 @pytest.mark.parametrize("tenant", [name for name in ODD if name != "null"], ids=repr)
-def test_an_odd_tenant_is_an_error_for_every_command(tenant: str, house: Box) -> None:
+def test_an_odd_tenant_is_an_error_for_every_command(tenant: str, house: Box, figure: Record) -> None:
     before = tree(house)
     for words in (*COMMANDS, ("init", str(house.root))):
         ran = refused(asked(house, tenant, *words), 2)
         assert CANARY not in ran.err
     assert tree(house) == before
+    figure("tenants: crossings", len(COMMANDS) + 1)
 
 
 def test_an_unknown_tenant_is_not_found(house: Box) -> None:

@@ -6,6 +6,7 @@ The commands run on a real pseudo-terminal; what arrives there may hold line fee
 import itertools
 import json
 import os
+import random
 import re
 import shlex
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import support
+from figures import Record
 from support import Box
 
 from .common import ID, clean
@@ -25,6 +27,12 @@ EVIL = {
     "carriage return": "good\rbad", "backspace": "bad\b\b\bgood", "bell": "\x07", "vertical": "a\vb\fc", "shift": "\x0e\x0f", "delete": "a\x7f", "NUL": "a\0b",
     "bidi": "\u202eevil\u202c", "isolate": "\u2066x\u2069", "zero width": "a\u200bb\u200cc\u200dd\ufeff", "tags": "".join(chr(0xE0000 + ord(c)) for c in "ignore"),
     "separators": "a\u2028b\u2029c\x85d", "soft hyphen": "a\xadb", "rich": "[/red][bold]x[/bold][link=http://evil]y[/link]:smile:", "mangled": "\x1b\x1b[\x1b[2J",
+    "alternate screen": "\x1b[?1049h", "mouse": "\x1b[?1000h\x1b[?1006h", "paste": "\x1b[?2004h", "hide cursor": "\x1b[?25l", "reset": "\x1bc", "keypad": "\x1b=",
+    "charset": "\x1b(0", "scroll": "\x1b[1;2r", "insert": "\x1b[4h", "erase line": "\x1b[2K\x1b[1A", "save": "\x1b7\x1b8", "delete lines": "\x1b[9M",
+    "palette": "\x1b]4;1;#fff\x07", "background": "\x1b]11;#000\x1b\\", "notify": "\x1b]9;hi\x07", "iTerm": "\x1b]1337;File=:AAAA\x07", "kitty": "\x1b_Ga=T;AAAA\x1b\\",
+    "sixel": "\x1bPq#0~\x1b\\", "window": "\x1b[8;5;5t", "report title": "\x1b[21t", "answerback": "\x05", "C1 string": "\x98x\x9c", "C1 privacy": "\x9ex\x9c",
+    "C1 next": "a\x84b\x8dc", "two controls": "\r\x1b[K", "long CSI": "\x1b[" + "1;" * 50 + "m", "unfinished": "\x1b]0;", "only escape": "\x1b", "tabs": "a\x1b[3gb",
+    "override": "\u202dx\u202c", "marks": "\u200ex\u200f", "joiner": "a\u2060b", "letter mark": "a\u061cb", "variation": "a\U000e0100b", "interlinear": "\ufff9a\ufffab\ufffb",
 }  # fmt: skip
 CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]"
@@ -110,9 +118,10 @@ def test_errors_print_what_was_typed_inert(evil: Box) -> None:
                 assert not CONTROLS.search(ran.out + ran.err), (words, ran)
 
 
+@pytest.mark.also_full
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 @pytest.mark.parametrize("words", CALLS, ids=" ".join)
-def test_on_a_real_terminal(words: tuple[str, ...], evil: Box) -> None:
+def test_on_a_real_terminal(words: tuple[str, ...], evil: Box, figure: Record) -> None:
     """One process a command; the commands of one record go over all that is evil."""
     fixed = [(i, w) for i, w in enumerate(words) if "{" not in w]
     wanted = [c for c in calls(evil) if len(c) == len(words) and all(c[i] == w for i, w in fixed)]
@@ -124,6 +133,7 @@ def test_on_a_real_terminal(words: tuple[str, ...], evil: Box) -> None:
     text = out.decode("utf-8").replace("\r\n", "\n")
     assert text or words[0] in ("verify", "sweep", "procedure")
     assert not CONTROLS.search(text), CONTROLS.search(text)
+    figure("terminal escapes that live", len(wanted))
 
 
 def test_a_question_on_a_terminal_is_plain_and_a_no_does_nothing(box: Box) -> None:
@@ -154,44 +164,45 @@ NASTY_PIECES = [
 ]  # fmt: skip
 
 
-def test_no_body_leaves_its_line_in_the_block(box: Box) -> None:
-    """Two thousand bodies put together from what closes, opens and forges; the block reads back as what was stored."""
+@pytest.mark.parametrize("rounds", [1, pytest.param(5, marks=pytest.mark.full)])
+def test_no_body_leaves_its_line_in_the_block(box: Box, rounds: int, figure: Record) -> None:
+    """Two thousand bodies a round, put together from what closes, opens and forges; the block reads back as it was stored."""
     pairs = list(itertools.product(NASTY_PIECES, repeat=2))
     texts = [a + b + c for (a, b), c in zip(pairs * 2, itertools.cycle(NASTY_PIECES), strict=False)]
-    lines = "".join(
-        json.dumps(
-            {
-                "kind": "fact",
-                "key": f"k{i}",
-                "text": text,
-                "sensitivity": "public",
-                "tags": [text],
-                "domain": text,
-                "source": {"id": text, "kind": "user"},
-            }
-        )
-        + "\n"
+    dice = random.Random(7)
+    texts += ["".join(dice.choices(NASTY_PIECES, k=dice.randint(1, 6))) for _ in range(2_100 * (rounds - 1))]
+    shown = 0
+    for start in range(0, len(texts), 800):  # a block takes the best thousand at most
+        part = Box(box.root.parent / f"part{start}")
+        part.ok("init")
+        shown += _stays_in_its_line(part, texts[start : start + 800])
+    assert shown > 2_000 * rounds
+    figure("bodies that escape the context block", shown)
+
+
+def _stays_in_its_line(box: Box, texts: list[str]) -> int:
+    rows = [
+        {"kind": "fact", "key": f"k{i}", "text": text, "sensitivity": "public", "tags": [text], "domain": text}
+        | {"source": {"id": text, "kind": "user"}}
         for i, text in enumerate(texts)
-        if "\ud800" not in text
-    )
-    created = box.data("import", "jsonl", "-", "--trusted", stdin=lines.encode())["created"]
+    ]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    created: int = box.data("import", "jsonl", "-", "--trusted", stdin=lines.encode())["created"]
     block = box.ok("context", "--budget", "10000000").out
-    rows = block.split("\n")
-    nonce = re.fullmatch(r"<memory-([0-9a-f]{8})>", rows[0])
+    nonce = re.fullmatch(r"<memory-([0-9a-f]{8})>", block.split("\n")[0])
     assert nonce
     body = block[block.index("## Facts\n") + 9 : block.index(f"</memory-{nonce[1]}>")]
     facts = body.splitlines()  # also at U+2028, U+0085 and their like
-    assert len(facts) == created > 2000
+    assert len(facts) == created
     for row in facts:
-        found = re.fullmatch(
-            rf'- k(\d+): ("(?:[^"\\]|\\.)*") \[high|medium|low; .*; ({ID[:8]}|[0-9a-f-]+)\]', row
-        ) or re.match(r'- k(\d+): ("(?:[^"\\]|\\.)*") \[', row)
+        found = re.match(r'- k(\d+): ("(?:[^"\\]|\\.)*") \[', row)
         assert found, row
         assert not set("<>@") & set(found[2])
         assert "```" not in found[2]
         json.loads(found[2])
     assert len(re.findall("(?m)^</?memory-", block)) == 2
     assert block.count("\n## ") == 1
+    return created
 
 
 @pytest.mark.parametrize("field", ["key", "task", "findings", "patterns", "outcome", "title", "steps", "source", "id"])
