@@ -6,6 +6,7 @@ tests and all with a marker; without it the same table shows the small sizes.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -67,6 +68,20 @@ TABLE = tuple(
 NAMES = frozenset(f.name for f in TABLE)
 
 
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "promises.md"
+HEADING = "## Figures\n"
+INTRO = """
+As last reached with `python -m pytest -m full --write-figures` on two cores; a figure that was not run then stays as it was.
+
+| what is counted | count | bad | target |
+|---|---|---|---|
+"""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--write-figures", action="store_true", help="write what -m full has reached to promises.md")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "figure(name): this test is one case of a figure of docs/reference/promises.md")
     config.addinivalue_line("markers", "also_full: this test has its full size at once, and runs with -m full too")
@@ -97,15 +112,7 @@ def figure(request: pytest.FixtureRequest) -> Record:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """The table, of what ran."""
-    found: dict[str, list[int]] = {}
-    for outcome in ("passed", "failed"):
-        for report in terminalreporter.stats.get(outcome, []):
-            if report.when == "call":
-                for name, value in report.user_properties:
-                    if name == "figure":
-                        counts = found.setdefault(value[0], [0, 0])
-                        counts[0] += value[1]
-                        counts[1] += value[2] if outcome == "passed" else max(value[2], 1)
+    found = _found(terminalreporter)
     if not found:
         return
     full = "full" in (terminalreporter.config.option.markexpr or "")
@@ -116,6 +123,40 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
             terminalreporter.write_line(line(row, *found[row.name], full=full))
         elif full:
             terminalreporter.write_line(f"{row.name:<50}{'-':>8}{row.full:>8}{'-':>6}  not run")
+    if full and terminalreporter.config.option.write_figures:
+        PAGE.write_text(page(PAGE.read_text("utf-8"), found), "utf-8")
+
+
+def _found(terminalreporter: Any) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.stats.get(outcome, []):
+            if report.when == "call":
+                for name, value in report.user_properties:
+                    if name == "figure":
+                        counts = found.setdefault(value[0], [0, 0])
+                        counts[0] += value[1]
+                        counts[1] += value[2] if outcome == "passed" else max(value[2], 1)
+    return found
+
+
+def page(text: str, found: dict[str, list[int]]) -> str:
+    """The page with these counts in its table; rows of other figures stay."""
+    kept = {r[0]: [int(n.replace(",", "")) for n in r[1:3]] for r in rows(text)}
+    kept |= found
+    lines = [_row(figure, *kept[figure.name]) for figure in TABLE if figure.name in kept]
+    return text[: text.index(HEADING)] + HEADING + INTRO + "".join(lines)
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of the table of figures of the page."""
+    table = text[text.index(HEADING) :].splitlines()
+    return [[cell.strip() for cell in r.strip("|").split("|")] for r in table if r.startswith("| ")][1:]
+
+
+def _row(figure: Figure, count: int, bad: int) -> str:
+    target = f"at most {figure.most_bad:.0%} of {figure.full:,}" if figure.most_bad else f"0 of {figure.full:,}"
+    return f"| {figure.name} | {count:,} | {bad:,} | {target} |\n"
 
 
 def line(row: Figure, count: int, bad: int, *, full: bool) -> str:

@@ -25,7 +25,7 @@ def row(rid: int, record: Fact | Episode | Procedure, place: int = 0, now: datet
         record.id,
         " ".join(words.terms("\n".join(strong))),
         " ".join(words.terms("\n".join(weak))),
-        speaker=signs.speaker(record),
+        speaker=words.fold(signs.speaker(record)),
         session=session,
         place=place,
         at=seen.timestamp(),

@@ -1,5 +1,6 @@
 """Editing a text in the person's editor, through a private file inside the store's own state."""
 
+import itertools
 import os
 import shlex
 
@@ -7,23 +8,41 @@ from memcli.base import command, errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
     from memcli.base.files import Folder
     from memcli.store.folder import Store
 
+    T = TypeVar("T")
 
-def edit(store: "Store", text: str) -> str:
-    """The text as the editor left it. Raises SystemFailure when the editor fails, UsageError when it is not UTF-8."""
+
+def edit(store: "Store", text: str, use: "Callable[[str], T]") -> "T":
+    """What `use` makes of the text as the editor left it.
+
+    When that raises, or the editor fails, a changed text is kept in `.memcli`, mode 0600, and the error's hint says where.
+    Raises SystemFailure when the editor fails, UsageError when the text is not UTF-8, and what `use` raises.
+    """
     words = _words()
-    name = f"edit-{os.getpid()}.md"
+    name, given = f"edit-{os.getpid()}.md", f"{text}\n".encode()
     with store.folder(".memcli", create=True) as d:
         d.remove(name)
-        d.create(name, f"{text}\n".encode())
+        d.create(name, given)
         try:
-            if command.edit([*words, d.where(name)]) != 0:
-                raise errors.SystemFailure("the editor did not end well; nothing was changed", path=words[0])
-            data = d.read(name)
+            return use(_edited(d, name, words))
+        except BaseException as e:
+            kept = _keep(d, name, given)
+            if kept and isinstance(e, errors.MemcliError):
+                e.hint = f"your text is kept in {kept}{f'; {e.hint}' if e.hint else ''}"
+            raise
         finally:
             _clear(d, name)
+
+
+def _edited(d: "Folder", name: str, words: list[str]) -> str:
+    if command.edit([*words, d.where(name)]) != 0:
+        raise errors.SystemFailure("the editor did not end well; nothing was changed", path=words[0])
+    data = d.read(name)
     if data is None:
         raise errors.SystemFailure("the editor took the file away; nothing was changed", path=words[0])
     try:
@@ -31,6 +50,19 @@ def edit(store: "Store", text: str) -> str:
     except UnicodeDecodeError:
         raise errors.UsageError("the edited text is not UTF-8; nothing was changed") from None
     return found[:-1] if found.endswith("\n") else found
+
+
+def _keep(d: "Folder", name: str, given: bytes) -> str:
+    """The path of a copy of what the person wrote; "" when nothing was changed or there is no file."""
+    try:
+        data = d.read(name, limit=None)
+        if data is None or data == given:
+            return ""
+        kept = next(n for i in itertools.count(1) if d.info(n := f"kept-{i}.md") is None)
+        d.create(kept, data)
+    except errors.MemcliError:
+        return ""  # a link, a folder or a pipe is no text; a full disk holds no copy
+    return d.where(kept)
 
 
 def _words() -> list[str]:

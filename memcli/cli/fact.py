@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from memcli.engine.remember import Written
     from memcli.model.records import Fact
     from memcli.store.folder import Store
 
@@ -150,6 +151,8 @@ def list_(
 def edit(ctx: Context, key: str, *, reveal: bool = False) -> Output:
     """Edit the value of a fact in $VISUAL or $EDITOR; a changed value replaces the old one.
 
+    A text that cannot be stored (a credential in it, somebody else was faster) is not lost: the error says where it is kept.
+
     Example: EDITOR=nano memcli fact edit "deploy target"
     """
     from memcli.cli import editor
@@ -159,8 +162,11 @@ def edit(ctx: Context, key: str, *, reveal: bool = False) -> Output:
     fact = _live(store, key, now)
     if not reveal:
         check_clearance(fact)
-    text = editor.edit(store, fact.text)
-    written = remember.set_fact(store, fact.key, text, now=now, if_match=fact.digest, default_kind="user")
+
+    def put(text: str) -> "Written":
+        return remember.set_fact(store, fact.key, text, now=now, if_match=fact.digest, default_kind="user")
+
+    written = editor.edit(store, fact.text, put)
     return _written(written.fact, written.how, written.notes)
 
 

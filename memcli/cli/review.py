@@ -123,9 +123,10 @@ def _ask(ctx: Context, item: "Item", by: str | None) -> str:
             review.reject(store, item.ref, now=now, by=by, default_kind="user")
             return "rejected"
         if answer == "e":
-            if item.kind in ("proposal", "procedure"):
-                text = editor.edit(store, item.text) if item.kind == "proposal" else item.text
-                review.amend(store, item.ref, text, now=now, by=by)
+            if item.kind == "proposal":
+                editor.edit(store, item.text, lambda text: review.amend(store, item.ref, text, now=now, by=by))
+            elif item.kind == "procedure":
+                review.amend(store, item.ref, item.text, now=now, by=by)  # says how a procedure is edited
             else:
                 fact.edit(ctx, item.key)
             return "edited"

@@ -82,7 +82,7 @@ def build(
 
 def _scope(query: Query) -> Scope:
     """Which records a query is about: of its layers, facts of its domain, procedures that are served and of its type."""
-    layers = [document.LAYER_OF[n] for n in query.layers if n in document.LAYER_OF]
+    layers = [-1, *(document.LAYER_OF[n] for n in query.layers if n in document.LAYER_OF)]
     conditions = [f"r.layer IN ({', '.join(map(str, layers))})", f"(r.layer != 2 OR r.state IN {_SERVED_STATES})"]
     values = {}
     if query.domain:

@@ -276,7 +276,8 @@ def _pair(found: pair.Pair, path: str, now: datetime) -> "Iterator[Finding]":
     if not keys.possible(found.key):
         yield Finding(code="bad_key", path=path)
     elif not path.startswith(_PROPOSED) and not names.follows(found.name, found.key):
-        yield Finding(code="name_of_another" if names.hashed(found.name) else "irregular_name", path=path)
+        another = names.hashed(found.name) and found.meta is not None
+        yield Finding(code="name_of_another" if another else "irregular_name", path=path)
     elif (
         in_text is not None
         and found.sensitivity >= labels.SENSITIVE

@@ -139,6 +139,7 @@ def procedure_row(procedure: Procedure) -> "dict[str, Any]":
     row["sensitivity"] = str(procedure.sensitivity)
     row["tags"] = list(procedure.tags)
     row["steps"] = [procedures.show_step(s) for s in procedure.steps]
+    row |= {"header": dict(procedure.header)} if procedure.header else {}
     return row | ({"unknown": dict(procedure.unknown)} if procedure.unknown else {})
 
 

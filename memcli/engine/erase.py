@@ -118,19 +118,32 @@ def facts_of(rows: "list[dict[str, Any]]") -> list[Fact]:
 def _former(store: "Store", key: str, gone: list[Fact]) -> "Iterator[tuple[str, str, list[Fact], set[str]]]":
     """(file name, place, its values, ids of those to erase) of each file that may hold a former value of the key."""
     chain = {f.supersedes for f in gone}
-    former_keys = [k for f in gone for k in reversed(f.renamed_from)]
-    for each in dict.fromkeys([key, *former_keys]):
+    own = list(gone)  # values of this fact: they say which keys it had before
+    waiting = [key, *_former_keys(gone)]
+    seen: set[str] = set()
+    while waiting:
+        each = waiting.pop(0)
+        if each in seen:
+            continue
+        seen.add(each)
         names = dict.fromkeys([*(f.name for f in gone if each == key), *file_names(store, each)])
         kept = {(n, p): facts.former(store, n, p) for n in names for p in PLACES}
         for row in [f.fact for rows in kept.values() for f in reversed(rows)]:
-            chain |= {row.supersedes} if each == key or row.id in chain else set()
+            if each == key or row.id in chain:
+                chain.add(row.supersedes)
+                own.append(row)
+        waiting += _former_keys(own)
         # Another fact may have taken an old key since: of its file only what leads to this one, and what was before it.
-        born = max((f.created_at for f in gone if each in f.renamed_from and each != key), default=None)
+        born = max((f.created_at for f in own if each in f.renamed_from and each != key), default=None)
         taken = each != key and keys.possible(each) and facts.get(store, each) is not None
         for (name, place), rows in kept.items():
             old = {f.fact.id for f in rows if born is None or f.at < born or (f.at == born and not taken)}
             old |= {f.fact.id for f in rows if f.fact.id in chain}
             yield name, place, [f.fact for f in rows], old
+
+
+def _former_keys(found: list[Fact]) -> list[str]:
+    return [k for f in found for k in reversed(f.renamed_from)]
 
 
 def _same_key(one: str, other: str) -> bool:

@@ -23,6 +23,7 @@ NAMES = (
     "words",
     "coverage",
     "passage",
+    "name",
     "near",
     "answer",
     "session_best",
@@ -42,6 +43,7 @@ STRONG = 1.5  # a word in the name of a record counts as often
 CANDIDATES = 250
 NEIGHBOURS_OF, REACH = 60, 2
 SESSIONS, ROWS_OF_A_SESSION = 6, 50
+TALK_FROM = 4  # so many rows make a session a talk, which has a beginning
 FADING = 0.85  # of a word's weight for the passage, with every place away
 # A neighbour in meaning that is common says nothing, and costs much.
 COMMON_SHARE, COMMON_LEAST = 0.005, 30
@@ -163,6 +165,7 @@ class _Question:
                 self.meaning.setdefault(form, []).append((number, closeness, idf))
         self.bm25: dict[int, float] = {}
         self.soft: dict[int, dict[int, float]] = {}
+        self.name: dict[int, float] = {}
 
     def measure(self, corpus: "Corpus", found: "dict[int, Row]") -> list[Measured]:
         mean = max(corpus.mean_length, 1.0)
@@ -174,9 +177,10 @@ class _Question:
                 self.look(row, mean)
         talks = self.talks(found.values())
         best = {s: max(self.bm25[r.rid] for r in members) for s, members in talks.items()}
+        long = {s for s, members in talks.items() if len(members) >= TALK_FROM}
         passages = {rid: p for members in talks.values() for rid, p in self.passages(members)}
         places = {(r.session, r.place): r for members in talks.values() for r in members}
-        return [self.of(row, best, passages, places) for row in found.values()]
+        return [self.of(row, best, long, passages, places) for row in found.values()]
 
     def look(self, row: "Row", mean_length: float) -> None:
         """BM25 over concepts, each counted by the form that gives most, and how closely each is held."""
@@ -195,7 +199,21 @@ class _Question:
                 most[number] = max(most.get(number, 0.0), closeness * idf * weight)
                 held[number] = max(held.get(number, 0.0), closeness)
         self.bm25[row.rid] = sum(most.values()) / self.total
+        self.name[row.rid] = self.titled(row.strong) if row.strong else 0.0
         self.soft[row.rid] = held
+
+    def titled(self, strong: str) -> float:
+        """How much of the question stands in the name of a record, and how much of the name in the question: their mean."""
+        stems = strong.split()
+        held: dict[int, float] = {}
+        covered = 0.0
+        for stem in stems:
+            closest = 0.0
+            for number, closeness, _ in self.meaning.get(stem, ()):
+                held[number] = max(held.get(number, 0.0), closeness)
+                closest = max(closest, closeness)
+            covered += closest
+        return (self.share(held) + covered / len(stems)) / 2
 
     def beside(self, corpus: "Corpus", found: "dict[int, Row]") -> "list[Row]":
         """Rows next to the best ones, and the rows of the best sessions."""
@@ -246,6 +264,7 @@ class _Question:
         self,
         row: "Row",
         best: dict[str, float],
+        long: set[str],
         passages: dict[int, float],
         places: "dict[tuple[str, int], Row]",
     ) -> Measured:
@@ -265,10 +284,11 @@ class _Question:
             bm25,
             held,
             passage,
+            self.name[row.rid],
             near,
             answer,
             best.get(row.session, bm25) if talk else bm25,
-            passage if talk and row.session and row.place < 2 else 0.0,
+            passage if row.session in long and row.place < 2 and talk else 0.0,
             0.0 if not named else 1.0 if talk else SPEAKER_OF_A_FACT,
             dates.near(self.spans, row.at) if self.spans else 0.0,
             1.0 if self.when and flags & signs.TIME else 0.0,

@@ -110,9 +110,10 @@ class Reader:
     def procedure(self, raw: "dict[str, Any]") -> Procedure:
         """A procedure; without steps it is none."""
         key = _key(raw, "key")
-        texts = {"key": key, "title": _text(raw, "title", key), "value": _text(raw, "text", "")}
+        plain = {n: _text(raw, n, "") for n in ("task_type", "trigger", "needs_review")}
+        texts = {"key": key, "title": _text(raw, "title", key), "value": _text(raw, "text", ""), **plain}
         texts, label = self._scrub(raw, texts, ("key",))
-        steps = procedures.steps(raw.get("steps"))
+        steps = procedures.steps(self._masked(raw.get("steps"), label))
         if not steps:
             raise BadLine("a procedure needs steps")
         created, updated = self._times(raw)
@@ -128,12 +129,13 @@ class Reader:
             updated_at=updated,
             sensitivity=label,
             steps=steps,
-            tags=_strings(raw, "tags"),
-            task_type=_text(raw, "task_type", ""),
-            trigger=_text(raw, "trigger", ""),
+            tags=self._masked(_strings(raw, "tags"), label),
+            task_type=texts["task_type"],
+            trigger=texts["trigger"],
             state=str(state) if self.trusted or state == "rejected" else "pending",
             validated_by=_source(by) if by and self.trusted else None,
-            needs_review=_text(raw, "needs_review", ""),
+            needs_review=texts["needs_review"],
+            header=self._masked(raw["header"], label) if isinstance(raw.get("header"), dict) else None,
             unknown=self._unknown(raw, label),
             **self._meta(raw) | self._uses(raw),
         )

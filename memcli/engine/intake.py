@@ -16,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memcli.model.settings import Settings
 
+_FAMILIES = {"source": ("secret",)}
+
 
 @value
 class Taken(Value):
@@ -74,8 +76,9 @@ def take(
     A credential is refused (SecretFound), masked with mask_secrets or by the setting policy.secrets, or kept with
     allow_secret at label restricted. Personal data is replaced by its type, or with allow_pii or policy.pii = "raise"
     kept at label sensitive. fixed: names whose text is an identity and cannot be replaced: there it raises the label.
+    The text named "source" says who, not what: an address in it stays and raises nothing (whatever goes out is scrubbed).
     """
-    found = {name: redact.scan(text) for name, text in texts.items() if text}
+    found = {n: redact.scan(text, families=_FAMILIES.get(n, redact.FAMILIES)) for n, text in texts.items() if text}
     least, notes, out = labels.PUBLIC, [], dict(texts)
     mask_secrets = mask_secrets or settings["policy.secrets"] == "mask"
     for family, keep, replace in (

@@ -309,17 +309,38 @@ class Loader:
                 proposals.put(w, ready, old)
 
     def _put_procedure(self, number: int, made: Procedure) -> None:
-        old = procedures.get(self.store, made.key)
-        made = made.replace(sensitivity=max(made.sensitivity, old.sensitivity)) if old else made
-        _check_storable(procedures.encode, made)
-        same = old is not None and procedures.encode(old) == procedures.encode(made.replace(name=old.name))
-        if old is not None and not same and not (self.trusted or self.supersede):
-            self.conflicts.append(number)
-            return
-        if not same and not self.dry_run:
+        if self.dry_run:
+            how = self._procedure_against(made)[0]
+        else:
             with self.store.writing(patient=True) as w:
-                procedures.put(w, made.replace(name=old.name) if old else made, old)
-        self.counts["unchanged" if same else "created" if old is None else "updated"] += 1
+                how, ready, old = self._procedure_against(made)
+                if ready is not None:
+                    procedures.put(w, ready, old, at=self.now)
+        if how == "conflict":
+            self.conflicts.append(number)
+        else:
+            self.counts[how] += 1
+
+    def _procedure_against(self, made: Procedure) -> tuple[str, Procedure | None, Procedure | None]:
+        """What becomes of a procedure, as it is to be written, and what it is written over.
+
+        Another way of doing it is a new value, and the one here goes to the archive; its record of use alone is none.
+        """
+        old = procedures.get(self.store, made.key)
+        if old is None:
+            _check_storable(procedures.encode, made)
+            return "created", made, None
+        made = made.replace(name=old.name, sensitivity=max(made.sensitivity, old.sensitivity))
+        _check_storable(procedures.encode, made)
+        twin = made.replace(id=old.id)
+        if old.file_state == "ok" and procedures.encode(old) == procedures.encode(twin):
+            return "unchanged", None, old
+        if old.file_state == "damaged" or not (self.trusted or self.supersede):
+            return "conflict", None, old
+        if procedures.encode(old)[0] == procedures.encode(twin)[0]:
+            return "updated", twin, old
+        newer = made.id if made.id > old.id else ids.new(self.now, after=old.id)
+        return "superseded", made.replace(id=newer), old
 
     def _put_source(self, record: SourceRecord) -> None:
         old = next((s for s in sources.every(self.store) if s.id == record.id), None)

@@ -258,6 +258,7 @@ def _fresh(
         base |= {
             "created_at": ended.created_at,
             "supersedes": ended.id,
+            "renamed_from": ended.renamed_from,
             "name": ended.name,
             "sensitivity": max(base["sensitivity"], ended.sensitivity),
         }

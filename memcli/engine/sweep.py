@@ -9,12 +9,15 @@ from datetime import datetime, timedelta
 from memcli.base import clock, errors, ids
 from memcli.base.value import Value, value
 from memcli.engine import promotion
+from memcli.index import document, pairs, rows
+from memcli.index.refresh import ask
 from memcli.model import policy
 from memcli.model.records import Episode, Fact
 from memcli.store import episodes, facts, proposals, recovery
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from memcli.index.database import Connection
     from memcli.store.folder import Store, Writing
 
 PAIR_LAYERS = ("facts", "procedures", "proposed/facts", "proposed/procedures")
@@ -35,12 +38,14 @@ class Action(Value):
 
 @value
 class Plan(Value):
-    """What a sweep would do at an instant. live: how many facts there are now; newest: the time of the newest record."""
+    """What a sweep would do at an instant. live: how many facts there are now; newest: the time of the newest record;
+    tidy: layers in which no stopped writer has left anything."""
 
     actions: tuple[Action, ...]
     live: int
     now: datetime
     newest: datetime | None
+    tidy: tuple[str, ...] = ()
 
 
 @value
@@ -57,23 +62,56 @@ class Report(Value):
 
 
 def plan(store: "Store", now: datetime) -> Plan:
-    """Everything that has expired, faded or must be pruned at `now`. Writes nothing."""
-    actions, live, newest = [], 0, None
-    for fact in facts.every(store):
-        if fact.state not in ("bare", "damaged"):  # those have the time of their file, which any copy may change
-            newest = _later(newest, fact.updated_at)
-        reason = _fact_reason(store, fact, now)
-        if reason:
-            actions.append(Action(layer=facts.LAYER, id=fact.id, key=fact.key, name=fact.name, reason=reason))
-        live += 1
-    listed = list(episodes.newest(store))
-    for episode in listed:
-        newest = _later(newest, episode.at)
-    ended = {e.id: reason for e in listed if (reason := _episode_reason(store, e, now, len(listed)))}
-    actions += [
-        Action(layer=episodes.LAYER, id=e.id, key="", name=e.month, reason=ended[e.id]) for e in listed if e.id in ended
-    ]
-    return Plan(actions=(*actions, *_proposed(store, now)), live=live, now=now, newest=newest)
+    """Everything that has expired, faded or must be pruned at `now`. Writes nothing but the index.
+
+    The index names what may be due; each of them is read before it is planned for. Edits in place are not looked for:
+    they change no time to live.
+    """
+    live, newest, names, months, tidy = ask(store, lambda con: (*_due(con, store, now), pairs.tidy(con)), watch=False)
+    actions = [a for name in names if (a := _fact_action(store, name, now)) is not None]
+    for month in months:
+        listed = sorted(episodes.read(store, month).entries, key=lambda e: (e.at, e.id), reverse=True)
+        reasons = [(e, _episode_reason(store, e, now, live[rows.EPISODE])) for e in listed]
+        actions += [Action(layer=episodes.LAYER, id=e.id, key="", name=month, reason=why) for e, why in reasons if why]
+    return Plan(
+        actions=(*actions, *_proposed(store, now)), live=live[rows.FACT], now=now, newest=newest, tidy=tuple(tidy)
+    )
+
+
+def _due(
+    con: "Connection", store: "Store", now: datetime
+) -> "tuple[dict[int, int], datetime | None, list[str], list[str]]":
+    """How many records of each layer there are, the time of the newest, the facts and the months that may be due."""
+    at = document.seconds(now)
+    live = dict(con.execute("SELECT layer, sum(count) FROM tally GROUP BY layer").fetchall())
+    counts = {n: int(live.get(n) or 0) for n in (rows.FACT, rows.EPISODE)}
+    newest = con.execute(
+        "SELECT max(written_at) FROM record INDEXED BY record_written WHERE whole AND layer < 2"
+    ).fetchone()[0]
+    facts_due = con.execute(
+        "SELECT name FROM record WHERE layer = 0 AND rival = 0 AND rid IN ("
+        "SELECT rid FROM record INDEXED BY record_expiry WHERE expires_at <= :at"
+        " UNION SELECT rid FROM record INDEXED BY record_fading WHERE fades_at <= :at) ORDER BY name",
+        {"at": at},
+    ).fetchall()
+    # One read of a log tells more than the index could.
+    which = "expires_at <= :at"
+    if counts[rows.EPISODE] > store.settings["sweep.max_episodes"]:
+        which += " OR outcome = 'failed'"
+    months = con.execute(
+        f"SELECT DISTINCT name FROM record WHERE layer = 1 AND ({which}) ORDER BY name DESC", {"at": at}
+    )
+    names = [name for (name,) in facts_due]
+    return counts, None if newest is None else document.instant(newest), names, [m for (m,) in months.fetchall()]
+
+
+def _fact_action(store: "Store", name: str, now: datetime) -> Action | None:
+    with store.folder(facts.LAYER) as folder:
+        fact = facts.named(store, folder, name)
+    reason = "" if fact is None else _fact_reason(store, fact, now)
+    if fact is None or not reason or facts.get(store, fact.key) != fact:  # another file has its key too
+        return None
+    return Action(layer=facts.LAYER, id=fact.id, key=fact.key, name=fact.name, reason=reason)
 
 
 def check_brake(store: "Store", found: Plan) -> None:
@@ -97,7 +135,7 @@ def apply(store: "Store", found: Plan) -> Report:
     done: list[Action] = []
     settled: list[str] = []
     with store.writing(patient=True) as w:
-        for layer in PAIR_LAYERS:
+        for layer in (n for n in PAIR_LAYERS if n not in found.tidy):
             settled += recovery.settle_folder(w.store, layer)
         settled += recovery.clean_replacements(w.store)
     due = [a for a in found.actions if a.layer == facts.LAYER]
@@ -183,7 +221,3 @@ def _episode_reason(store: "Store", episode: Episode, now: datetime, count: int)
         return ""
     old = (now - episode.at).total_seconds() >= settings["sweep.failed_after_days"] * 86400
     return "pruned" if episode.outcome == "failed" and old else ""
-
-
-def _later(a: datetime | None, b: datetime) -> datetime:
-    return b if a is None or b > a else a

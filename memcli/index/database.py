@@ -23,14 +23,15 @@ STATE = ".memcli"
 LOCK = "index.lock"
 TOUCHED = "index.touched"
 # Counts up with every change of the tables or of what they hold.
-SCHEMA = 6
+SCHEMA = 7
 _PREFIX, _SUFFIX, _NEW = "index.", ".sqlite", "index.new"
 _TAILS = ("", "-wal", "-shm", "-journal")
 _WAIT_SECONDS = 60.0
 
 _TABLES = """
 CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-CREATE TABLE folder(layer INTEGER PRIMARY KEY, stamp INTEGER, checked_ns INTEGER, certain INTEGER, names TEXT, times BLOB);
+CREATE TABLE folder(layer INTEGER PRIMARY KEY, stamp INTEGER, checked_ns INTEGER, certain INTEGER, temps INTEGER,
+  names TEXT, times BLOB);
 CREATE TABLE tally(layer INTEGER, level INTEGER, replaced INTEGER, count INTEGER,
   PRIMARY KEY(layer, level, replaced)) WITHOUT ROWID;
 CREATE TABLE pair(layer INTEGER, name TEXT, md_time INTEGER, md_mark INTEGER, side_time INTEGER, side_mark INTEGER,

@@ -4,7 +4,7 @@ Of a record above `internal` nothing is kept but that it is there, its times and
 it reads its files. Everything in clear has gone through `redact.mask` first.
 """
 
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from math import log2
 
 from memcli.base import ids, sha256
@@ -73,6 +73,11 @@ def hash_of(key: str) -> int:
 def seconds(at: datetime) -> float:
     """An aware instant as seconds since 1970."""
     return (at - _EPOCH).total_seconds()
+
+
+def instant(at: float) -> datetime:
+    """The instant of `seconds`."""
+    return _EPOCH + timedelta(seconds=at)
 
 
 def document(record: "Record", settings: "Settings") -> "tuple[dict[str, Any], tuple[str, str] | None]":

@@ -227,7 +227,8 @@ class Look:
         """Facts that matter whatever is asked."""
         sql = (
             f"SELECT {_COLUMNS} FROM record r INDEXED BY record_importance JOIN stems s ON s.rid = r.rid"
-            f" WHERE r.importance >= {policy.PROTECTED_FROM} AND r.layer = 0 AND {self._where} ORDER BY r.importance DESC, r.seen_at DESC, r.id DESC LIMIT :limit"
+            f" WHERE r.importance >= {policy.PROTECTED_FROM} AND r.layer = 0 AND {self._where}"
+            " ORDER BY r.importance DESC, r.seen_at DESC, r.id DESC LIMIT :limit"
         )
         return self._rows(sql, limit=limit)
 
@@ -280,7 +281,7 @@ class Look:
             columns, stems = document.document(record.replace(sensitivity=labels.PUBLIC), self.store.settings)
             assert stems is not None
             names = ("speaker", "session", "seen_at", "flags", "importance", "believed", "protected", "kind", "via")
-            values = {n: columns[n] for n in (*names, "domain")}
+            values = {n: columns.get(n, "") for n in (*names, "domain")}
             speaker, session, *rest = values.values()
             row = (
                 rid,

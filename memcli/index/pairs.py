@@ -34,11 +34,13 @@ _RACY, _CHAINED, _CERTAIN = 0, 1, 2
 
 @value
 class Change(Value):
-    """What is new in a folder. stamps: of the names that are to be read again; gone: names without files."""
+    """What is new in a folder. stamps: of the names that are to be read again; gone: names without files; temps: whether
+    a stopped writer's files lie there."""
 
     stamp: int
     certain: int
     whole: bool
+    temps: bool
     stamps: "Stamps"
     gone: tuple[str, ...]
 
@@ -53,7 +55,7 @@ def changed(con: "Connection", store: "Store", layer: int, *, watch: bool, fresh
 
     watch: look for edits in place; fresh: look at everything.
     """
-    sql = "SELECT stamp, checked_ns, certain, names, times FROM folder WHERE layer = ?"
+    sql = "SELECT stamp, checked_ns, certain, temps, names, times FROM folder WHERE layer = ?"
     known = con.execute(sql, (layer,)).fetchone()
     with store.folder(dict(LAYERS)[layer]) as folder:
         info = folder.info()
@@ -67,7 +69,7 @@ def changed(con: "Connection", store: "Store", layer: int, *, watch: bool, fresh
             names = touched.between(store, dict(LAYERS)[layer], known[0], stamp)
             if names is None:
                 return _all(con, folder, layer, stamp, wall)
-            return _some(con, folder, layer, names, stamp, wall)
+            return _some(folder, names, stamp, wall, temps=bool(known[3]))
         return _edited(con, folder, layer, known, wall, due=due) if watch else None
 
 
@@ -94,29 +96,41 @@ def apply(entries: "Entries", store: "Store", layer: int, change: Change) -> Non
     if change.nothing and not change.whole:
         con.execute("UPDATE folder SET checked_ns = ? WHERE layer = ?", (clock.wall_ns(), layer))
         return
-    state = (layer, change.stamp, clock.wall_ns(), change.certain, *_watched(con, layer))
-    con.execute("INSERT OR REPLACE INTO folder VALUES(?, ?, ?, ?, ?, ?)", state)
+    state = (layer, change.stamp, clock.wall_ns(), change.certain, change.temps, *_watched(con, layer))
+    con.execute("INSERT OR REPLACE INTO folder VALUES(?, ?, ?, ?, ?, ?, ?)", state)
+
+
+def tidy(con: "Connection") -> list[str]:
+    """The layers whose folders held no file of a stopped writer when the index was last brought up to date."""
+    found = con.execute("SELECT layer FROM folder WHERE NOT temps").fetchall()
+    return [dict(LAYERS)[layer] for (layer,) in found]
 
 
 def _all(con: "Connection", folder: "Folder", layer: int, stamp: int, wall: int) -> Change:
-    names = pair.stems(folder.names())
-    stamps = _stamps(folder, names, wall)
+    listed = folder.names()
+    stamps = _stamps(folder, pair.stems(listed), wall)
     known = _known(con, layer)
     return Change(
         stamp=stamp,
         certain=_RACY if wall - stamp < _TICK_NS else _CERTAIN,
         whole=True,
+        temps=any(n.endswith(".tmp") for n in listed),
         stamps={n: s for n, s in stamps.items() if known.get(n) != s},
         gone=tuple(n for n in known if n not in stamps),
     )
 
 
-def _some(con: "Connection", folder: "Folder", layer: int, names: "Iterable[str]", stamp: int, wall: int) -> Change:
+def _some(folder: "Folder", names: "Iterable[str]", stamp: int, wall: int, *, temps: bool) -> Change:
     """What memcli's own writers say they changed."""
     stamps = _stamps(folder, names, wall)
     there = {n: s for n, s in stamps.items() if s[0] or s[2]}
     return Change(
-        stamp=stamp, certain=_CHAINED, whole=False, stamps=there, gone=tuple(n for n in stamps if n not in there)
+        stamp=stamp,
+        certain=_CHAINED,
+        whole=False,
+        temps=temps,
+        stamps=there,
+        gone=tuple(n for n in stamps if n not in there),
     )
 
 
@@ -124,13 +138,13 @@ def _edited(
     con: "Connection",
     folder: "Folder",
     layer: int,
-    known: "tuple[int, int, int, str | None, bytes]",
+    known: "tuple[int, int, int, int, str | None, bytes]",
     wall: int,
     *,
     due: bool,
 ) -> Change | None:
     """Edits in place of `.md` files: all are looked at on each read where there are few, else now and then."""
-    stamp, _, certain, names, times = known
+    stamp, _, certain, temps, names, times = known
     many = names is None
     if names and array("q", folder.change_times(names.split("\n"))).tobytes() == times:
         return None
@@ -141,7 +155,9 @@ def _edited(
     odd = [row[0] for row, found in zip(listed, now, strict=True) if row[1:] != found]
     if not odd and not many:
         return None
-    return Change(stamp=stamp, certain=certain, whole=False, stamps=_stamps(folder, odd, wall), gone=())
+    return Change(
+        stamp=stamp, certain=certain, whole=False, temps=bool(temps), stamps=_stamps(folder, odd, wall), gone=()
+    )
 
 
 def _watched(con: "Connection", layer: int) -> "tuple[str | None, bytes]":

@@ -6,10 +6,12 @@
 
 import re
 from datetime import datetime, timedelta, timezone
+from functools import cache
 
 from memcli.base.value import Value, value
 
-
+# Compiled on first use: most questions name no date.
+_re = cache(re.compile)
 _DAY = 86400.0
 _EN_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _RU_MONTHS = "янв фев мар апр ма июн июл авг сен окт ноя дек".split()
@@ -22,29 +24,36 @@ _MONTH = (
 )
 _YEAR = r"((?:19|20)\d\d)"
 _DAY_OF = r"(\d{1,2})(?:st|nd|rd|th|-?го)?"
-_ISO = re.compile(rf"\b{_YEAR}-(\d\d)(?:-(\d\d))?\b")
-_DOTTED = re.compile(rf"\b(\d\d?)\.(\d\d?)\.{_YEAR}\b")
-_DAY_MONTH = re.compile(rf"\b{_DAY_OF}\s+(?:of\s+)?{_MONTH}\b(?:,?\s+(?:of\s+)?{_YEAR})?")
-_MONTH_DAY = re.compile(rf"\b{_MONTH}\.?\s+{_DAY_OF}\b(?!\d)(?:,?\s+{_YEAR})?")
-_MONTH_YEAR = re.compile(rf"\b{_MONTH}\b,?\s+(?:of\s+)?{_YEAR}\b")
-_MONTH_ALONE = re.compile(rf"\b(?:in|during|since|by|this|last|early|late|mid|of|в|во|за|с|до)[\s-]+{_MONTH}\b")
-_YEAR_ALONE = re.compile(rf"\b{_YEAR}\b")
+_ISO = rf"\b{_YEAR}-(\d\d)(?:-(\d\d))?\b"
+_DOTTED = rf"\b(\d\d?)\.(\d\d?)\.{_YEAR}\b"
+_DAY_MONTH = rf"\b{_DAY_OF}\s+(?:of\s+)?{_MONTH}\b(?:,?\s+(?:of\s+)?{_YEAR})?"
+_MONTH_DAY = rf"\b{_MONTH}\.?\s+{_DAY_OF}\b(?!\d)(?:,?\s+{_YEAR})?"
+_MONTH_YEAR = rf"\b{_MONTH}\b,?\s+(?:of\s+)?{_YEAR}\b"
+_MONTH_ALONE = rf"\b(?:in|during|since|by|this|last|early|late|mid|of|в|во|за|с|до)[\s-]+{_MONTH}\b"
+_YEAR_ALONE = rf"\b{_YEAR}\b"
 _COUNTS = {
     "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "couple of": 2, "few": 3,
     "один": 1, "одну": 1, "два": 2, "две": 2, "три": 3, "четыре": 4, "пять": 5, "шесть": 6, "пару": 2, "": 1,
 }  # fmt: skip
-_UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "ден": 1, "дн": 1, "недел": 7, "месяц": 30, "год": 365, "лет": 365}
+_UNIT_DAYS = {
+    "day": 1,
+    "week": 7,
+    "month": 30,
+    "year": 365,
+    "ден": 1,
+    "дн": 1,
+    "недел": 7,
+    "месяц": 30,
+    "год": 365,
+    "лет": 365,
+}
 _UNIT = r"(days?|weeks?|months?|years?|день|дня|дней|недел[яюиье]|месяц[аеы]?в?|месяцев|год[ау]?|лет)"
-_AGO = re.compile(
-    rf"\b(\d{{1,3}}|{'|'.join(k for k in _COUNTS if k)})?\s*{_UNIT}\s+(?:ago|earlier|назад|тому)\b"
-)
-_LAST = re.compile(rf"\b(last|past|previous|прошл\w+|this|current|эт\w+|текущ\w+)\s+{_UNIT}")
-_LAST_WEEKDAY = re.compile(
-    rf"\b(?:on|last|this|в|во|прошл\w+)\s+({'|'.join(_EN_WEEKDAYS)}|(?:{'|'.join(_RU_WEEKDAYS)})\w*)\b"
-)
+_AGO = rf"\b(\d{{1,3}}|{'|'.join(k for k in _COUNTS if k)})?\s*{_UNIT}\s+(?:ago|earlier|назад|тому)\b"
+_LAST = rf"\b(last|past|previous|прошл\w+|this|current|эт\w+|текущ\w+)\s+{_UNIT}"
+_LAST_WEEKDAY = rf"\b(?:on|last|this|в|во|прошл\w+)\s+({'|'.join(_EN_WEEKDAYS)}|(?:{'|'.join(_RU_WEEKDAYS)})\w*)\b"
 _NAMED_DAYS = {"today": 0, "tonight": 0, "yesterday": 1, "сегодня": 0, "вчера": 1, "позавчера": 2}
-_NAMED = re.compile(rf"\b(day before yesterday|{'|'.join(_NAMED_DAYS)})\b")
-_HINT = re.compile(
+_NAMED = rf"\b(day before yesterday|{'|'.join(_NAMED_DAYS)})\b"
+_HINT = (
     r"\d|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|day|week|month|year|tonight|"
     "янв|фев|мар|апр|ма[йяею]|июн|июл|авг|сен|окт|ноя|дек|дн[яе]|день|недел|месяц|год|лет|вчера|сегодня|вторник|четверг|сред|пятниц|суббот"
 )
@@ -65,12 +74,12 @@ def asked(question: str, now: datetime) -> list[Span]:
 
     question: folded text (`words.fold`), as the words here are in lower case and without ё.
     """
-    if not _HINT.search(question):
+    if not _re(_HINT).search(question):
         return []
     found: list[Span] = []
     rest = question
     for pattern, read in _READERS:
-        for match in pattern.finditer(rest):
+        for match in _re(pattern).finditer(rest):
             span = read(match, now)
             if span:
                 found.append(span)

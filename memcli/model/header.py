@@ -68,8 +68,8 @@ def split(text: str) -> tuple[dict[str, object] | None, str]:
 def join(header: dict[str, object], body: str) -> str:
     """The text of a file: one field a line between fences, a blank line, the body, one LF. `split` is its inverse.
 
-    Values: str, int, float, bool, a list of str, a list of mappings (a line each), and whatever else `split` may have
-    found in a file that was written by hand. Raises ValueError for anything else, None outside a collection and
+    Values: str, int, float, bool, None (nothing behind the colon), a list of str, a list of mappings (a line each), and
+    whatever else `split` may have found in a file that was written by hand. Raises ValueError for anything else,
     non-finite numbers included, and for a header that would be too large to be read.
     """
     text = "".join(f"{line}\n" for name, value in header.items() for line in _lines(name, value))
@@ -320,7 +320,7 @@ def _lines(name: str, value: object) -> list[str]:
         return [f"{_key(name)}:"] + [f"  - {_flowing(item, MAX_DEPTH - 3)}" for item in value]
     if isinstance(value, list | dict):
         return [f"{_key(name)}: {_flowing(value, MAX_DEPTH - 2)}"]
-    return [f"{_key(name)}: {_write(value, line=True)}"]
+    return [f"{_key(name)}:" if value is None else f"{_key(name)}: {_write(value, line=True)}"]
 
 
 def _flowing(value: object, room: int) -> str:

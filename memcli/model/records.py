@@ -172,6 +172,7 @@ class Procedure(Value):
     mean_duration_ms: int = 0
     last_used_at: datetime | None = None
     unknown: "dict[str, Any] | None" = None
+    header: "dict[str, Any] | None" = None
     file_state: str = "ok"
     name: str = ""
     digest: str = ""

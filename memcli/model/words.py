@@ -6,6 +6,7 @@ Cyrillic ones.
 """
 
 import re
+from functools import cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,31 +15,33 @@ if TYPE_CHECKING:
 # Raise it with anything that changes what `terms` returns; releases of the stemmer are told apart by `version`.
 VERSION = 1
 MOST_LETTERS = 64
+# Compiled on first use, but for what every text goes through.
+_re = cache(re.compile)
 _WORD = re.compile(r"\w+")
 # Vowel signs of the scripts of India and South-East Asia are marks, which \w leaves out.
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0963\u0970-\u109f\u1780-\u17d3"
-_WIDE_WORD = re.compile(rf"[\w{_MARKS}]+")
+_WIDE_WORD = rf"[\w{_MARKS}]+"
 # Scripts without spaces: Thai, Lao, Burmese, Khmer, kana, Han; and Hangul, whose words carry their particles.
-_UNSPACED = re.compile(
+_UNSPACED = (
     "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17d3\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
     "\U00020000-\U0003134f]+)"
 )
-_ACCENTS = re.compile("[\u0300-\u036f]+")
+_ACCENTS = "[\u0300-\u036f]+"
 _LAST_LATIN = "\u024f"
-_APOSTROPHE = re.compile(r"\b(?:ai|ca|wo|sha)n'?'t\b|n't\b|'(?:s|t|re|ve|ll|d|m)\b")
-_HUMPS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-_CAMEL = re.compile(r"\w*(?:[a-z][A-Z]|[A-Z]{2}[a-z]{2})\w*")
+_APOSTROPHE = r"\b(?:ai|ca|wo|sha)n'?'t\b|n't\b|'(?:s|t|re|ve|ll|d|m)\b"
+_HUMPS = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+"
+_CAMEL = r"\w*(?:[a-z][A-Z]|[A-Z]{2}[a-z]{2})\w*"
 _CAMEL_AT = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
 # One thing although written in parts: 1.18, 2023-05-07, INC-214. The lengths are bounded to keep any text linear.
 _CODE = re.compile(r"\b(?=[\w./:-]{0,32}\d)\w{1,24}(?:[-./:]\w{1,24}){1,4}")
-_PREFIX = re.compile(r"\b((?:[a-z]|wi|co|re|de)-([a-z]{2,24}))\b")
+_PREFIX = r"\b((?:[a-z]|wi|co|re|de)-([a-z]{2,24}))\b"
 _STOP = frozenset(
     # English: articles, pronouns, prepositions, auxiliaries, question words. Not "may": it is a month too.
     "a about after again all also am an and any are as at be because been before being both but by can could did do does "
     "doing done down during each few for from further get gets getting got had has have having he her here hers herself "
     "him himself his how i if in into is it its itself just let me might more most much must my myself no nor not "
     "of off on once only or other our ours ourselves out over own same shall she should so some such than that the their "
-    "theirs them themselves then there these they this those through to too under until up upon us very was we "
+    "theirs them themselves then there these they this those through to too under until up upon us use used using very was we "
     "were what when where which while who whom whose why will with would you your yours yourself "
     # Russian, with е for ё.
     "а без более бы был была были было быть в вам вами вас весь во вот все всего всех всю вы где да даже для до его ее ей "
@@ -60,19 +63,19 @@ def terms(text: str) -> list[str]:
     most Chinese words have two. A word of more than 64 letters counts with its first 64.
     """
     if _CAMEL_AT.search(text):
-        text = _CAMEL.sub(_humps, text)
+        text = _re(_CAMEL).sub(_humps, text)
     folded = fold(text)
     plain = folded.isascii()
     if not plain:
         folded = folded.replace("’", "'")
     if "'" in folded:
-        folded = _APOSTROPHE.sub("", folded)
+        folded = _re(_APOSTROPHE).sub("", folded)
     if "c++" in folded or "c#" in folded:
         folded = folded.replace("c++", "c cpp").replace("c#", "c csharp")
     if "-" in folded:
-        folded = _PREFIX.sub(lambda m: f"{m[1].replace('-', '')} {m[2]}", folded)
+        folded = _re(_PREFIX).sub(lambda m: f"{m[1].replace('-', '')} {m[2]}", folded)
     folded = _CODE.sub(lambda m: f"{m[0]} {''.join(_WORD.findall(m[0]))}", folded)
-    found = _WORD.findall(folded) if plain else [w for f in _WIDE_WORD.findall(folded) for w in _scripts(f)]
+    found = _WORD.findall(folded) if plain else [w for f in _re(_WIDE_WORD).findall(folded) for w in _scripts(f)]
     if "_" in folded:
         found = [part for word in found for part in _parts(word)]
     return _stems([w for w in found if w not in _STOP])
@@ -89,7 +92,7 @@ def fold(text: str) -> str:
 
 def stem(word: str) -> str:
     """The stem of one folded word, be it a stop word or not; "" where there is no letter or digit."""
-    found = _WIDE_WORD.findall(word)
+    found = _re(_WIDE_WORD).findall(word)
     return _stems(found[:1])[0] if found else ""
 
 
@@ -101,7 +104,7 @@ def version() -> str:
 
 
 def _humps(camel: "re.Match[str]") -> str:
-    parts = _HUMPS.findall(camel[0])
+    parts = _re(_HUMPS).findall(camel[0])
     return f"{camel[0]} {' '.join(parts)}" if len(parts) > 1 else camel[0]
 
 
@@ -120,9 +123,9 @@ def _scripts(word: str) -> "Iterator[str]":
     elif word[0] <= _LAST_LATIN:
         import unicodedata
 
-        yield _ACCENTS.sub("", unicodedata.normalize("NFD", word)) or word
+        yield _re(_ACCENTS).sub("", unicodedata.normalize("NFD", word)) or word
     else:
-        for number, run in enumerate(_UNSPACED.split(word)):
+        for number, run in enumerate(_re(_UNSPACED).split(word)):
             if number % 2 and len(run) > 1:
                 yield from (run[i : i + 2] for i in range(len(run) - 1))
             elif run:

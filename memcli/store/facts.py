@@ -107,19 +107,28 @@ def put(
     """Write a fact over `old` (None: create) and return it as stored, with name and digest.
 
     What differs decides what is written: a new id is a new value, and `old` goes to the archive first (at: when and why
-    it ended); metadata alone replaces the sidecar, tags and relations the Markdown, a label both.
+    it ended); metadata alone replaces the sidecar, tags and relations the Markdown, a label both. A hand-made file that
+    has the name of another key moves to that of its own, since nobody would look for it there.
     """
     store = w.store
-    name = fact.name or new_name(fact)
-    new_value = old is None or old.id != fact.id
+    name, left = fact.name or new_name(fact), ""
+    if old is not None and _misplaced(fact):
+        name, left = new_name(fact), name
+        old = old.replace(name=name)  # its history goes with it
+    new_value = old is None or bool(left) or old.id != fact.id
     md, side = encode(fact)
     pair.check_size(md, side)
+    if left:
+        with store.folder(LAYER) as folder:
+            pair.check_free(folder, name)
     if new_value and old is not None and at is not None:
         archive.append(w, LAYER, old.name, _archived(old, reason, at))
     same_md, same_side = (None, None) if new_value or old is None or old.state != "ok" else encode(old)
     with store.folder(LAYER, create=True) as folder:
         if old is None:
             pair.check_free(folder, name)
+        if left:
+            w.note({"layer": LAYER, "name": left, "id": fact.id, "renamed": name})
         known = names.current(store, folder)
         pair.write(
             w,
@@ -131,7 +140,9 @@ def put(
             side=None if side == same_side else side,
             new_value=new_value,
         )
-        names.keep(store, folder, known)
+        if left:
+            pair.drop(w, folder, LAYER, [left])
+        names.keep(store, folder, None if left else known)
         stored = pair.read(folder, name)
     if stored is None:
         raise errors.SystemFailure("the record was written but cannot be read back", path=name)
@@ -149,6 +160,9 @@ def remove(w: "Writing", gone: list[tuple[Fact, str]], at: datetime, *, place: s
 
 def put_many(w: "Writing", made: list[tuple[Fact, Fact | None]], at: datetime) -> None:
     """Write many facts, each over its old value or None, with a handful of syncs in all; the protocol is that of `put`."""
+    for fact, old in [row for row in made if row[1] is not None and _misplaced(row[0])]:
+        put(w, fact, old, at=at)
+    made = [row for row in made if row[1] is None or not _misplaced(row[0])]
     ended = [old for fact, old in made if old is not None and old.id != fact.id]
     archive.append_many(w, LAYER, [(f.name, _archived(f, "superseded", at)) for f in ended])
     with w.store.folder(LAYER, create=True) as folder:
@@ -201,6 +215,11 @@ def unite(w: "Writing", at: datetime) -> list[str]:
         remove(w, [(f, "superseded") for f in rest], at, place="archive")
         gone += [f"{LAYER}/{f.name}{pair.MD}" for f in rest]
     return gone
+
+
+def _misplaced(fact: Fact) -> bool:
+    """True when its file has the hashed name of another key."""
+    return names.hashed(fact.name) and not names.follows(fact.name, fact.key)
 
 
 def new_name(fact: Fact) -> str:
@@ -271,7 +290,7 @@ def _front(fact: Fact) -> "dict[str, Any]":
         front["tags"] = list(fact.tags)
     if fact.relations:
         front["relations"] = [dict(r) for r in fact.relations]
-    return front | {k: v for k, v in (fact.header or {}).items() if k not in _HEADER and v is not None}
+    return front | {k: v for k, v in (fact.header or {}).items() if k not in _HEADER}
 
 
 def _meta(fact: Fact) -> "dict[str, Any]":

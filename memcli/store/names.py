@@ -62,8 +62,10 @@ def regular(name: str, key: str) -> bool:
 def _scan(folder: files.Folder) -> tuple[dict[str, list[str]], dict[str, list[int]]]:
     found: dict[str, list[str]] = {}
     watched: dict[str, list[int]] = {}
-    for name in pair.stems(folder.names()):
-        if hashed(name):
+    listed = folder.names()
+    ours = {n.removesuffix(pair.SIDE) for n in listed if n.endswith(pair.SIDE)}
+    for name in pair.stems(listed):
+        if hashed(name) and name in ours:
             continue
         record = pair.read(folder, name)
         if record is None:
@@ -77,7 +79,8 @@ def _scan(folder: files.Folder) -> tuple[dict[str, list[str]], dict[str, list[in
 
 
 def hashed(name: str) -> bool:
-    """Names with a hash of the key are ours: reading all of them would make every look-up cost the whole store."""
+    """Names with a hash of the key are ours when they have a sidecar: reading all of them would make every look-up cost the
+    whole store. One without was made by a person, or lost its sidecar."""
     slug, dashes, digits = name.rpartition("--")
     return bool(dashes) and bool(slug) and len(digits) in (12, 16) and _DIGITS.issuperset(digits)
 

@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 from memcli.base.value import as_dict
 from memcli.model import header, keys, labels, sidecar
 from memcli.model.records import Procedure, Source, Step
-from memcli.store import pair
+from memcli.store import archive, pair
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 LAYER = "procedures"
 _FRONT = ("title", "task_type", "trigger")
-_NOT_META = frozenset((*_FRONT, "text", "tags", "steps", "file_state", "name", "digest"))
+_HEADER = frozenset(("id", "key", "sensitivity", "tags", "steps", *_FRONT))
+_NOT_META = frozenset((*_FRONT, "text", "tags", "steps", "header", "file_state", "name", "digest"))
 _META = frozenset(Procedure.__fields__)
 
 
@@ -47,13 +48,19 @@ def get(store: "Store", key: str) -> Procedure | None:
     return max(found, key=lambda p: p.id).replace(sensitivity=max(p.sensitivity for p in found))
 
 
-def put(w: "Writing", procedure: Procedure, old: Procedure | None = None) -> None:
-    """Write a procedure over `old` (None: create); with the same id only the files that differ are replaced."""
+def put(w: "Writing", procedure: Procedure, old: Procedure | None = None, *, at: datetime | None = None) -> None:
+    """Write a procedure over `old` (None: create); with the same id only the files that differ are replaced.
+
+    at: when `old` was superseded; with it, and another id, `old` goes to the archive first.
+    """
     hidden = procedure.sensitivity >= labels.SENSITIVE
     name = procedure.name or (keys.hidden_name(procedure.key) if hidden else keys.file_name(procedure.key))
     md, side = encode(procedure)
     new_value = old is None or old.id != procedure.id
     same_md, same_side = (None, None) if new_value or old is None or old.file_state != "ok" else encode(old)
+    if new_value and old is not None and at is not None:
+        meta = sidecar.encode(_meta(old))
+        archive.append(w, LAYER, old.name, archive.line("superseded", at, LAYER, old.name, meta, _front(old), old.text))
     with w.store.folder(LAYER, create=True) as folder:
         if old is None:
             pair.check_free(folder, name)
@@ -70,16 +77,23 @@ def put(w: "Writing", procedure: Procedure, old: Procedure | None = None) -> Non
 
 
 def encode(procedure: Procedure) -> tuple[bytes, bytes]:
-    """The bytes of the two files of a procedure."""
+    """The bytes of the two files of a procedure. Raises ValueError when the front matter cannot hold a field."""
+    return header.join(_front(procedure), procedure.text).encode(), sidecar.dump(sidecar.encode(_meta(procedure)))
+
+
+def _front(procedure: Procedure) -> "dict[str, Any]":
     front: dict[str, Any] = {"id": procedure.id, "key": procedure.key, "sensitivity": str(procedure.sensitivity)}
     front |= {n: getattr(procedure, n) for n in _FRONT if getattr(procedure, n)}
     if procedure.tags:
         front["tags"] = list(procedure.tags)
     if procedure.steps:
         front["steps"] = [show_step(s) for s in procedure.steps]
+    return front | {k: v for k, v in (procedure.header or {}).items() if k not in _HEADER}
+
+
+def _meta(procedure: Procedure) -> "dict[str, Any]":
     fields = {k: v for k, v in as_dict(procedure).items() if k not in _NOT_META}
-    side = sidecar.dump(sidecar.encode(fields | {"body_sha256": pair.body_hash(procedure.text)}))
-    return header.join(front, procedure.text).encode(), side
+    return fields | {"body_sha256": pair.body_hash(procedure.text)}
 
 
 def show_step(step: Step) -> "dict[str, Any]":
@@ -125,6 +139,7 @@ def _procedure(p: "Pair") -> Procedure:
         "sensitivity": p.sensitivity,
         "tags": tuple(t for t in tags if isinstance(t, str)) if isinstance(tags, list) else (),
         "steps": steps(p.header.get("steps")),
+        "header": {k: v for k, v in p.header.items() if k not in _HEADER} or None,
         "file_state": p.state,
         "name": p.name,
         "digest": p.digest,

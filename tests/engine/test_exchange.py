@@ -583,3 +583,61 @@ def test_former_values_come_before_their_successor_and_make_its_history(box: Box
     assert box.run("fact", "get", "gone").code == 3
     box.ok("restore", "gone")
     assert box.get("gone") == "old"
+
+
+def way(**fields: Any) -> dict[str, Any]:
+    steps = [{"name": "a", "action": "ship it"}]
+    return {"kind": "procedure", "key": "release", "sensitivity": "internal", "steps": steps} | fields
+
+
+def archived_ways(box: Box) -> list[dict[str, Any]]:
+    folder = box.root / "archive" / "procedures"
+    return [json.loads(line) for p in sorted(folder.glob("*.jsonl")) for line in p.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("option", ["--supersede", "--trusted"])
+def test_another_way_supersedes_a_procedure_and_the_former_one_is_archived(box: Box, option: str) -> None:
+    box.ok("procedure", "propose", "release", "By hand", "--step", "copy it", "--source", "user:anna")
+    old = procedures.get(box.store, "release")
+    assert old is not None
+    assert bring(box, way())["conflicts"] == [1]
+    report = bring(box, way(text="By machine"), options=(option,))
+    assert (report["superseded"], report["updated"]) == (1, 0)
+    new = procedures.get(box.store, "release")
+    assert new is not None
+    assert (new.text, new.steps[0].action) == ("By machine", "ship it")
+    assert new.id > old.id
+    (row,) = archived_ways(box)
+    assert (row["reason"], row["meta"]["id"], row["text"]) == ("superseded", old.id, "By hand")
+    assert row["header"]["steps"] == [{"name": "", "action": "copy it"}]
+    before = box.tree()
+    assert bring(box, way(text="By machine"), options=(option,))["unchanged"] == 1
+    assert box.tree() == before
+    assert box.run("check").code == 0
+
+
+def test_the_record_of_use_alone_makes_no_new_value(box: Box) -> None:
+    box.ok("procedure", "propose", "release", "--step", "a: ship it", "--source", "user:anna")
+    box.ok("procedure", "approve", "release", "--by", "user:ivan")
+    path = box.root.parent / "x.jsonl"
+    box.ok("export", "jsonl", str(path))
+    box.ok("procedure", "record", "release", "--success")
+    assert box.data("import", "jsonl", str(path), "--trusted")["updated"] == 1
+    found = procedures.get(box.store, "release")
+    assert found is not None
+    assert (found.state, found.runs) == ("trial", 0)
+    assert archived_ways(box) == []
+
+
+def test_a_damaged_procedure_is_left_alone(box: Box) -> None:
+    box.ok("procedure", "propose", "release", "--step", "copy it", "--source", "user:anna")
+    (box.root / "procedures" / "release.meta.json").write_text("{")
+    assert bring(box, way(), options=("--trusted",))["conflicts"] == [1]
+
+
+def test_a_credential_in_any_field_of_a_procedure_is_masked(box: Box) -> None:
+    steps = [{"name": TOKEN, "action": f"curl -H {TOKEN}", "expected": TOKEN, "parameters": {"key": TOKEN, TOKEN: "x"}}]
+    texts = dict.fromkeys(("title", "text", "task_type", "trigger", "needs_review"), f"x {TOKEN}")
+    report = bring(box, way(steps=steps, tags=[TOKEN], header={"mine": TOKEN}, **texts), options=("--trusted",))
+    assert report["created"] == 1
+    assert [name for name, data in box.tree(state=True).items() if TOKEN.encode() in data] == []

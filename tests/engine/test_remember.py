@@ -325,6 +325,40 @@ def test_personal_data_is_masked_or_kept_as_sensitive(box: Box) -> None:
 # Time.
 
 
+def test_an_address_as_source_is_kept_and_makes_nothing_sensitive_and_leaves_scrubbed(box: Box) -> None:
+    who, mail = "--source", "user:anna.keller@larder.example"
+    assert box.set("k", "v", who, mail)["sensitivity"] == "internal"
+    episode = box.add("happened", who, mail)
+    box.ok("work", "add", "a note", "--session", "s", who, mail)
+    box.ok("procedure", "propose", "p", "--step", "do it", who, mail)
+    box.ok("remember", "The port is 8080.", "--importance", "0.1", who, mail)
+    box.ok("fact", "confirm", "k", who, mail, "--run", "r1")
+    assert box.fact("k").source.id == "anna.keller@larder.example"
+    assert box.data("fact", "get", "k")["sensitivity"] == "internal"
+    for words in (
+        ("fact", "list", "--json"),
+        ("fact", "get", "k", "--json"),
+        ("fact", "history", "k", "--json"),
+        ("episode", "list", "--json"),
+        ("episode", "show", episode),
+        ("work", "list", "--session", "s", "--json"),
+        ("procedure", "show", "p"),
+        ("source", "list"),
+        ("source", "list", "--json"),
+        ("search", "v", "--json"),
+        ("retrieve", "v", "--session", "s", "--json"),
+        ("retrieve", "v"),
+        ("review", "list", "--json"),
+        ("review", "show", "port"),
+        ("context", "--session", "s", "--format", "json"),
+        ("context", "--session", "s"),
+        ("graph",),
+    ):
+        ran = box.ok(*words)
+        assert "anna.keller" not in ran.out + ran.err, words
+    assert box.run("fact", "set", "j", "v", who, "user:ghp_" + "a1B2" * 9).code == 6
+
+
 @pytest.mark.parametrize("ttl", ["1", "90m", "36h", "30d"])
 def test_a_fact_ends_in_the_second_in_which_its_ttl_runs_out(box: Box, ttl: str) -> None:
     box.set("k", "v", "--ttl", ttl)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import CANARY, NOW, Box, at
+from support import CANARY, NOW, Box, at, stamp
 
 from memcli.base import errors
 from memcli.engine import prove
@@ -58,6 +58,25 @@ def test_what_is_purged_is_nowhere_and_the_proof_says_so(box: Box, label: str) -
     assert (proof["clean"], proof["found"], proof["git"]) == (True, [], None)
     assert residue(box) == set()
     assert proof["looked"]["other"] >= 4
+
+
+@pytest.mark.parametrize("end", ["expired and set anew", "expired", "forgotten", "swept and set anew"])
+def test_a_purge_follows_a_renaming_though_the_fact_has_ended_since(box: Box, end: str) -> None:
+    box.set("matter", f"first {CANARY}")
+    box.set("matter", f"second {CANARY}")
+    box.ok("fact", "rename", "matter", "affair")
+    if end == "forgotten":
+        box.ok("forget", "affair", "--yes")
+    else:
+        box.ok("fact", "set", "affair", "--ttl", "1h")
+        box.now = stamp(hours=2)
+    if "swept" in end:
+        box.ok("sweep", "--yes")
+    if "anew" in end:
+        box.set("affair", f"third {CANARY}")
+        assert [r["text"].split()[0] for r in box.data("fact", "history", "affair")] == ["third", "second", "first"]
+    assert box.ok("forget", "affair", "--purge", "--prove", "--yes", "--json").data["proof"]["clean"]
+    assert residue(box) == set()
 
 
 def places(box: Box, where: str) -> None:

@@ -83,32 +83,34 @@ def still_good(box: Box) -> None:
     assert "good task" in block
 
 
+CALLS: tuple[tuple[str, ...], ...] = (
+    ("status",),
+    ("stats", "--json"),
+    ("doctor", "--json"),
+    ("check",),
+    ("fact", "list", "--json", "--clearance", "restricted"),
+    ("context", "--format", "json", "--clearance", "restricted", "--budget", "1000000"),
+    ("context", "good", "--untrusted"),
+    ("episode", "list", "--json", "--clearance", "restricted"),
+    ("procedure", "list", "--json"),
+    ("source", "list", "--json"),
+    ("graph", "--format", "mermaid"),
+    ("export", "jsonl", "-"),
+    ("fact", "history", "bad", "--reveal", "--json"),
+    ("fact", "get", "bad", "--reveal", "--json"),
+    ("fact", "adopt", "--all"),
+    ("fact", "set", "another key", "another value"),
+    ("episode", "add", "another episode"),
+    ("sweep",),
+    ("doctor", "--fix"),
+    ("forget", "bad", "--yes"),
+)
+
+
 def walk(box: Box) -> dict[str, Ran]:
     """Runs everything that looks at a whole store, and a write; each must end well or say why it did not."""
-    calls = (
-        ("status",),
-        ("stats", "--json"),
-        ("doctor", "--json"),
-        ("check",),
-        ("fact", "list", "--json", "--clearance", "restricted"),
-        ("context", "--format", "json", "--clearance", "restricted", "--budget", "1000000"),
-        ("context", "good", "--untrusted"),
-        ("episode", "list", "--json", "--clearance", "restricted"),
-        ("procedure", "list", "--json"),
-        ("source", "list", "--json"),
-        ("graph", "--format", "mermaid"),
-        ("export", "jsonl", "-"),
-        ("fact", "history", "bad", "--reveal", "--json"),
-        ("fact", "get", "bad", "--reveal", "--json"),
-        ("fact", "adopt", "--all"),
-        ("fact", "set", "another key", "another value"),
-        ("episode", "add", "another episode"),
-        ("sweep",),
-        ("doctor", "--fix"),
-        ("forget", "bad", "--yes"),
-    )
     walked = {}
-    for words in calls:
+    for words in CALLS:
         began = time.process_time()
         walked[" ".join(words)] = clean(box.run(*words))
         assert time.process_time() - began < SECONDS, words

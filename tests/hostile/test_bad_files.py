@@ -6,8 +6,10 @@ that write. A command may refuse, with one line; the good records must be served
 
 import json
 import os
+import shutil
 import socket
 import stat
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,9 +17,10 @@ from typing import Any
 
 import pytest
 import support
+from figures import Record
 from support import SHARED, Box
 
-from .common import BODY, EXITS, ID, clean, fields, front, good, pair, still_good, walk
+from .common import BODY, CALLS, EXITS, ID, SECONDS, clean, fields, front, good, pair, still_good, walk
 
 Plant = Callable[[Path], object]
 MIB = 300
@@ -453,6 +456,48 @@ def peak_mib(argv: list[str | bytes]) -> tuple[int, int]:
         )
     _, status, used = os.wait4(pid, 0)
     return os.waitstatus_to_exitcode(status), used.ru_maxrss >> 10
+
+
+MEASURED = """
+import json, resource, sys, time
+from memcli.cli.main import run
+slowest = 0
+for words in json.loads(sys.argv[1]):
+    began = time.process_time()
+    run(words)
+    slowest = max(slowest, time.process_time() - began)
+print(json.dumps([slowest, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10]), file=sys.stderr)
+"""
+
+
+@pytest.mark.full
+@pytest.mark.timeout(1800)
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KiB on Linux only")
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_bad_file_is_measured(family: str, box: Box, figure: Record) -> None:
+    """One process a case runs every command; its memory is that of all of them together."""
+    slow, big = {}, {}
+    good(box)
+    for number, (name, plant) in enumerate(FAMILIES[family].items()):
+        copy = Box(box.root.parent / f"case{number}" / "store")
+        shutil.copytree(box.root, copy.root)
+        plant(copy.root)
+        words = [copy.words(*call) for call in CALLS]
+        done = subprocess.run(
+            [sys.executable, "-c", MEASURED, json.dumps(words)],
+            env=support.environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, (name, done.stderr[-500:])
+        seconds, mib = json.loads(done.stderr.splitlines()[-1])
+        slow |= {name: seconds} if seconds >= SECONDS else {}
+        big |= {name: mib} if mib >= MIB else {}
+        shutil.rmtree(copy.root.parent)
+    figure("bad inputs: 5 s or longer", len(FAMILIES[family]), bad=len(slow))
+    figure("bad inputs: 300 MB or more", len(FAMILIES[family]), bad=len(big))
+    assert (slow, big) == ({}, {})
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in KiB on Linux only")

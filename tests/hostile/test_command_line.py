@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -440,6 +441,44 @@ def test_an_odd_editor_changes_nothing_by_accident(name: str, editor: str, code:
     assert [p.name for p in (box.root / ".memcli").glob("edit-*") if p.is_file()] == []
 
 
+KEPT: dict[str, tuple[str, int, str]] = {
+    "a credential": ("password: hunter2-correct-horse", 6, "exit 0"),
+    "somebody was faster": ("mine", 5, '"$MEMCLI" --store "$STORE" fact set k "theirs $$"'),
+    "the editor fails": ("mine", 7, "exit 1"),
+    "the editor dies": ("mine", 7, "kill -9 $$"),
+}
+
+
+@pytest.mark.parametrize(("text", "code", "then"), KEPT.values(), ids=KEPT)
+def test_a_text_that_is_refused_is_kept_and_the_error_says_where(
+    text: str, code: int, then: str, box: Box, tmp_path: Path
+) -> None:
+    box.set("k", "v")
+    (tmp_path / "memcli").write_text(f'#!/bin/sh\nexec {sys.executable} -m memcli "$@"\n')
+    (tmp_path / "memcli").chmod(0o755)
+    script = tmp_path / "editor.sh"
+    script.write_text(f'#!/bin/sh\nrm "$1"\nprintf \'%s\\n\' \'{text}\' > "$1"\nchmod 644 "$1"\n{then}\n')
+    env = {"EDITOR": f"sh {script}", "MEMCLI": str(tmp_path / "memcli"), "STORE": str(box.root)}
+    ran = clean(support.spawn(box.words("fact", "edit", "k", "--json"), env=env))
+    assert ran.code == code, ran
+    place = re.search(r"your text is kept in (\S+\.md)", ran.error["hint"])
+    assert place is not None
+    kept = Path(place[1])
+    assert kept.read_text() == f"{text}\n"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert text not in ran.err
+    assert support.spawn(box.words("fact", "edit", "k"), env=env).code == code
+    assert len(list((box.root / ".memcli").glob("kept-*"))) == 2  # the second took nothing of the first away
+
+
+def test_an_edit_that_is_taken_or_changes_nothing_keeps_no_copy(box: Box) -> None:
+    box.set("k", "v")
+    for editor in ("sh -c 'echo w > \"$0\"'", "true", "false", "rm -f"):
+        support.spawn(box.words("fact", "edit", "k"), env={"EDITOR": editor})
+    assert box.get("k") == "w"
+    assert [p.name for p in (box.root / ".memcli").iterdir() if p.name.startswith(("edit-", "kept-"))] == []
+
+
 def test_a_blank_editor_is_none(box: Box, tmp_path: Path) -> None:
     (tmp_path / "vi").write_text("#!/bin/sh\nexit 0\n")
     (tmp_path / "vi").chmod(0o755)
@@ -466,3 +505,30 @@ def test_ctrl_c_is_130_and_says_nothing(box: Box) -> None:
         process.kill()
     assert (process.returncode, out, err) == (130, b"", b"")
     assert box.run("fact", "get", "k").code == 3
+
+
+# Secrets and the list of processes, which everybody can read.
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fact", "set", "k", "-", "--sensitivity", "restricted", "--allow-secret"),
+        ("episode", "add", "-", "--sensitivity", "restricted", "--allow-secret"),
+        ("remember", "-", "--sensitivity", "restricted", "--allow-secret"),
+        ("work", "set", "k", "-", "--session", "s", "--sensitivity", "restricted", "--allow-secret"),
+        ("scrub",),
+    ],
+    ids=" ".join,
+)
+def test_a_value_need_not_be_on_the_command_line(words: tuple[str, ...], box: Box) -> None:
+    value = "the pass" + "word is " + "x9Kq" * 4 + "!7"
+    ran = clean(box.run(*words, stdin=value.encode()))
+    assert ran.code == 0, ran
+    assert "command line" not in ran.err
+    assert value not in ran.out + ran.err
+
+
+def test_a_restricted_value_on_the_command_line_is_warned_of(box: Box) -> None:
+    ran = box.ok("fact", "set", "k", "for nobody else", "--sensitivity", "restricted")
+    assert "pass it on stdin" in ran.err

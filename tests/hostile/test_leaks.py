@@ -176,7 +176,7 @@ READS = [
     ("context", "--format", "json"), ("context", "code name", "--format", "json", "--untrusted", "--session", "s"),
     ("procedure", "list"), ("procedure", "best", "look"), ("source", "list"), ("graph", "--format", "mermaid"), ("graph", "--format", "dot"), ("graph", "--format", "html"),
     ("verify",), ("sweep", "--dry-run"), ("export", "jsonl", "-", "--clearance", "internal"), ("review", "list"), ("search", "the body says"),
-    ("search", "entry about"), ("search", "code name", "--layer", "facts"), ("consolidate", "--session", "s", "--dry-run"),
+    ("search", "entry about"), ("search", "code name", "--layer", "facts"), ("retrieve", "code name"), ("retrieve", "the body says", "--session", "s"), ("consolidate", "--session", "s", "--dry-run"),
     *((verb, what) for verb in ("search", "context") for what in ("sensitive", "restricted", "old", "body", "budget", "hand")),
     *(("fact", verb, key) for verb in ("get", "history", "related", "chain") for label in LABELS
       for key in (f"{label} body", f"{label} raised", f"{label} label only", f"{label} renamed", f"{label} expired", f"{label} forgotten", f"{label} related")),

@@ -518,10 +518,16 @@ def test_the_deepest_header_comes_back():
         assert header.split(header.join({"a": value}, ""))[0] == {"a": value}
 
 
+def test_a_field_without_a_value_is_written_as_one():
+    text = header.join({"key": "k", "mine": None, "next": ["a"], "last": None}, "body")
+    assert text == "---\nkey: k\nmine:\nnext: [a]\nlast:\n---\n\nbody\n"
+    assert header.split(text) == ({"key": "k", "mine": None, "next": ["a"], "last": None}, "body")
+
+
 @pytest.mark.parametrize(
     "value",
     [
-        *[None, math.nan, math.inf, -math.inf, b"x", (), object(), 10**300],
+        *[math.nan, math.inf, -math.inf, b"x", (), object(), 10**300],
         *[[math.nan], [{"a": math.inf}], [{"a": b"x"}], {"a": ()}, [{1: "a"}], {None: 1}, "x" * 70_000, ["x"] * 10_000],
         *[nested(19), [nested(18)], {"a": nested(18)}, LOOP],
     ],

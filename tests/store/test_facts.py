@@ -131,6 +131,62 @@ def hand_made(box: Box, name: str, front: str, text: str = "by hand") -> Path:
     return path
 
 
+def by_hand(box: Box, name: str, key: str, text: str) -> Path:
+    path = box.root / "facts" / f"{name}.md"
+    path.write_text(f"---\nkey: {key}\nsensitivity: internal\n---\n\n{text}\n")
+    return path
+
+
+@pytest.mark.parametrize("name", ["notes--0123456789ab", "x--0123456789abcdef", keys.file_name("some other key")])
+def test_a_hand_made_file_that_is_named_like_one_of_ours_is_found_under_its_own_key(box: Box, name: str) -> None:
+    box.set("beside", "v")
+    path = by_hand(box, name, "mine", "made by hand")
+    assert box.get("mine") == "made by hand"
+    assert box.run("fact", "get", "some other key").code == 3
+    path.write_text(path.read_text().replace("made by hand", "made again"))
+    assert box.get("mine") == "made again"
+    box.set("other", "v")  # the cache is carried over
+    assert box.get("mine") == "made again"
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("fact", "adopt", "mine"), "made by hand"),
+        (("fact", "adopt", "--all"), "made by hand"),
+        (("fact", "set", "mine", "set later", "--source", "user:anna"), "set later"),
+        (("fact", "set", "mine", "--tag", "t"), "made by hand"),
+        (("fact", "relate", "mine", "is_a", "thing"), "made by hand"),
+        (("fact", "confirm", "mine", "--run", "r"), "made by hand"),
+    ],
+    ids=lambda words: " ".join(words) if isinstance(words, tuple) else "",
+)
+def test_it_moves_to_the_name_of_its_key_with_the_first_write(box: Box, words: tuple[str, ...], text: str) -> None:
+    by_hand(box, "notes--0123456789ab", "mine", "made by hand")
+    box.ok(*words)
+    assert sorted(p.name for p in (box.root / "facts").iterdir()) == ["mine.md", "mine.meta.json"]
+    assert box.get("mine") == text
+    if words[-2:] == ("--source", "user:anna"):
+        assert [f["text"] for f in box.data("fact", "history", "mine")] == ["set later", "made by hand"]
+
+
+def test_an_import_moves_it_too(box: Box) -> None:
+    by_hand(box, "notes--0123456789ab", "mine", "made by hand")
+    row = {"kind": "fact", "key": "mine", "text": "brought in", "sensitivity": "internal"}
+    box.ok("import", "jsonl", "-", "--supersede", stdin=json.dumps(row).encode())
+    assert sorted(p.name for p in (box.root / "facts").iterdir()) == ["mine.md", "mine.meta.json"]
+    assert [f["text"] for f in box.data("fact", "history", "mine")] == ["brought in", "made by hand"]
+
+
+def test_a_file_in_the_way_of_the_move_is_not_written_over(box: Box) -> None:
+    by_hand(box, "notes--0123456789ab", "mine", "made by hand")
+    other = by_hand(box, "mine", "theirs", "in the way")
+    before = box.tree()
+    assert box.run("fact", "set", "mine", "w").code in (4, 5)
+    assert box.tree() == before
+    assert "in the way" in other.read_text()
+
+
 @pytest.mark.parametrize(
     ("name", "front", "key"),
     [
@@ -314,3 +370,56 @@ def test_a_failed_write_leaves_the_old_value_and_no_temp_file(box: Box, monkeypa
     assert [r["text"] for r in box.data("fact", "history", "k")] == ["old"]
     box.set("k", "new")
     assert [r["text"] for r in box.data("fact", "history", "k")] == ["new", "old"]
+
+
+# A person's own fields.
+
+OWN = 'mine:\nempty: []\nmap: {}\nblank: ""\nlist: [a, b]\nnote: by hand\n'
+
+
+def own_fields(path: Path) -> str:
+    """The lines of the front matter that begin with a field of the person's."""
+    lines = path.read_text().split("---\n")[1].splitlines(keepends=True)
+    return "".join(
+        line for line in lines if line.partition(":")[0] in ("mine", "empty", "map", "blank", "list", "note")
+    )
+
+
+def test_fields_that_a_person_added_stay_on_every_rewrite_empty_or_not(box: Box) -> None:
+    box.set("k", "v")
+    md = box.md("k")
+    md.write_text(md.read_text().replace("key: k\n", f"key: k\n{OWN}"))
+    for words in (
+        ("fact", "adopt", "k"),
+        ("fact", "set", "k", "w"),
+        ("fact", "set", "k", "--tag", "t"),
+        ("fact", "set", "k", "--sensitivity", "public"),
+        ("fact", "relate", "k", "is_a", "thing"),
+        ("fact", "rename", "k", "j"),
+        ("forget", "j", "--yes"),
+        ("restore", "j"),
+    ):
+        box.ok(*words)
+        if words[0] != "forget":
+            assert own_fields(next((box.root / "facts").glob("*.md"))) == OWN, words
+    other = Box(box.root.parent / "other")
+    other.ok("init")
+    path = str(box.root.parent / "x.jsonl")
+    box.ok("export", "jsonl", path)
+    other.ok("import", "jsonl", path, "--trusted")
+    assert own_fields(other.md("j")) == OWN
+
+
+def test_fields_that_a_person_added_to_a_procedure_stay_too(box: Box) -> None:
+    box.ok("procedure", "propose", "p", "--step", "do it", "--source", "agent:coder", "--tag", "t")
+    md = box.root / "procedures" / "p.md"
+    md.write_text(md.read_text().replace("key: p\n", f"key: p\n{OWN}"))
+    box.ok("procedure", "approve", "p", "--by", "user:anna")
+    box.ok("procedure", "record", "p", "--success")
+    assert own_fields(md) == OWN
+    other = Box(box.root.parent / "other")
+    other.ok("init")
+    path = str(box.root.parent / "x.jsonl")
+    box.ok("export", "jsonl", path)
+    other.ok("import", "jsonl", path, "--trusted")
+    assert own_fields(other.root / "procedures" / "p.md") == OWN
