@@ -4,13 +4,17 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
-from memcli.engine import rank
+from memcli.engine import rank, view
 from memcli.index import rows, signs
 from memcli.index.rows import Row
 from memcli.model import labels, policy, words
 from memcli.model.records import Episode, Fact, Procedure
+from memcli.store import folder
+
+SAMPLE = Path(__file__).resolve().parents[1] / "sample_memory"
 
 
 def row(rid: int, record: Fact | Episode | Procedure, place: int = 0, now: datetime | None = None) -> Row:
@@ -18,7 +22,11 @@ def row(rid: int, record: Fact | Episode | Procedure, place: int = 0, now: datet
     strong, weak = rank.fields(record)
     seen = rank.seen(record)
     is_episode = isinstance(record, Episode)
-    session = record.session if is_episode else record.domain if isinstance(record, Fact) else ""  # type: ignore[union-attr]
+    session = ""
+    if isinstance(record, Episode):
+        session = record.session or record.run
+    elif isinstance(record, Fact):
+        session = record.domain
     return Row(
         rid,
         rows.FACT if isinstance(record, Fact) else rows.EPISODE if is_episode else rows.PROCEDURE,
@@ -100,7 +108,15 @@ def corpus(records: Iterable[Any], now: datetime | None = None) -> Plain:
     places: Counter[str] = Counter()
     held = []
     for rid, record in enumerate(records, 1):
-        session = getattr(record, "session", "")
+        session = getattr(record, "session", "") or getattr(record, "run", "")
         held.append(row(rid, record, places[session], now))
         places[session] += 1
     return Plain(held)
+
+
+def sample(now: datetime) -> tuple[Plain, dict[str, str]]:
+    """The store sample_memory/ as a reader without a clearance sees it, and the key or task of each record by id."""
+    found = folder.open_store(str(SAMPLE))
+    seen = view.survey(found, now)
+    every = [*seen.facts, *sorted(seen.episodes, key=lambda e: (e.at, e.id)), *seen.procedures]
+    return corpus(every, now), {r.id: r.task if isinstance(r, Episode) else r.key for r in every}

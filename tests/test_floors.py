@@ -17,7 +17,7 @@ import memcli
 
 PACKAGE = Path(memcli.__file__).parent
 # From the ground up: a floor may import itself and what is below.
-FLOORS = ("base", "model", "store", "engine", "cli")
+FLOORS = ("base", "model", "store", "index", "engine", "cli")
 # The face of the package: it may import anything, and only the command line may import it back.
 FACE = ("__init__.py", "__main__.py")
 MOST_LINES_OF_A_FUNCTION = 60
@@ -51,12 +51,13 @@ FENCES = (
         "open io.open os.open os.fdopen os.read os.write os.pread os.pwrite os.rename* os.replace os.unlink os.remove* "
         "os.rmdir os.mkdir os.makedirs os.link os.symlink os.truncate os.ftruncate os.chmod os.fchmod os.chown os.utime "
         "os.fsync os.fdatasync os.sync os.listdir os.scandir os.walk os.mkfifo os.mknod fcntl shutil tempfile pathlib glob "
-        "mmap sqlite3 dbm shelve",
+        "mmap sqlite3 _sqlite3 dbm shelve",
         {
             "base/files.py": "the only hand on disk",
             "base/named.py": "writes the file that a command names; no part of a store",
             "base/lock.py": "the lock file is not a record",
             "base/command.py": "the pipes of the program that it runs",
+            "index/database.py": "the only one that opens the index",
             "cli/render.py": "puts /dev/null in the place of a closed stdin, stdout or stderr",
             "cli/exchange.py": "reads the file that the command names; no part of a store",
             "cli/session.py": "reads the file that --request names; no part of a store",

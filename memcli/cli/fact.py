@@ -83,7 +83,8 @@ def set_(
         include_forgotten=include_forgotten,
         default_kind=session.writer_kind(),
     )
-    return _written(written.fact, written.how, (*warn, *written.notes))
+    shown = _written(written.fact, written.how, (*warn, *written.notes))
+    return session.with_fanout(shown, written.fanout)
 
 
 def get(ctx: Context, key: str, *, reveal: bool = False) -> Output:

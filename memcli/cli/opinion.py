@@ -45,4 +45,4 @@ def _output(said: "Said", word: str) -> Output:
     notes = () if said.counted else ("this run (or this source today) has spoken already, or wrote the fact",)
     if fact.sensitivity > labels.INTERNAL:
         data = {"how": how, "id": fact.id}
-    return Output(data, f"{how}\n", notes=notes)
+    return session.with_fanout(Output(data, f"{how}\n", notes=notes), said.fanout)

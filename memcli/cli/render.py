@@ -11,6 +11,7 @@ from memcli.base import text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import TextIO
 
     from memcli.cli.call import Context, Output
@@ -77,6 +78,13 @@ def say(words: str) -> None:
             sys.stderr.flush()
     except OSError:
         _silence(sys.stderr)
+
+
+def counter(what: str) -> "Callable[[int], None] | None":
+    """Shows on a terminal how far a long command is, on one line that is written over; None elsewhere."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return None
+    return lambda count: say(f"\r{count} {what}\x1b[K" if count else "\r\x1b[K")
 
 
 def encode(data: object, *, indent: int | None = None) -> str:

@@ -29,28 +29,36 @@ def search(
     min_confidence: str | None = None,
     min_importance: str | None = None,
     clearance: str = "internal",
+    as_of: str | None = None,
+    fresh: bool = False,
     explain: bool = False,
     n: int = 20,
 ) -> Listing:
     """Find facts, episodes and procedures by their words, best first.
 
     "Quoted phrases" must stand as they are, -words must not stand at all. What is above the clearance is never found.
+    --as-of searches what was known on a past day, from the archive too.
 
     Example: memcli search "deploy production"
-    Example: memcli search 'release -failed "smoke test"' --layer episodes --explain
+    Example: memcli search "deploy target" --as-of 2026-09-01
+    Example: memcli search 'release -failed "smoke test"' --explain
     """
     from memcli.engine import search as engine
+    from memcli.store import retrievals
 
     for name in layer:
         labels.choice(name, "layer", engine.LAYERS)
     now = session.now(ctx)
     first = session.moment(since, now) if last_hours is None else session.hours_before(now, last_hours)
+    store, said = session.store(ctx), session.text_or_stdin(query) or ""
     found = engine.search(
-        session.store(ctx),
-        session.text_or_stdin(query) or "",
+        store,
+        said,
         now=now,
         limit=n if n > 0 else 10**9,
         clearance=labels.sensitivity(clearance),
+        as_of=session.moment(as_of, now),
+        fresh=fresh,
         filters=engine.Filters(
             layers=layer or engine.LAYERS,
             tags=tag,
@@ -66,6 +74,8 @@ def search(
             min_importance=0.0 if min_importance is None else labels.unit(min_importance, "min_importance"),
         ),
     )
+    served = [(h.record.id, h.relevance) for h in found.hits]
+    retrievals.note(store, "search", said, now=now, served=served, verdict=found.verdict)
     notes = [f"{found.more} more; -n 0 shows all"] if found.more else []
     notes += [f"{found.withheld} withheld"] if found.withheld else []
     notes += [] if found.hits else ["nothing found"]
@@ -79,7 +89,7 @@ def _row(hit: "Hit") -> "dict[str, Any]":
     row = dump.row(hit.record)
     kind = row.pop("kind")
     scrubbed: dict[str, Any] = show.scrub(row)
-    return {"layer": f"{kind}s", "score": round(hit.score, 4), "why": hit.why, **scrubbed}
+    return {"layer": f"{kind}s", "score": hit.score, "relevance": hit.relevance, "why": hit.why, **scrubbed}
 
 
 def _line(hit: "Hit", explain: bool) -> str:

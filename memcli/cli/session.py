@@ -10,7 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from memcli.cli.call import Context
+    from memcli.cli.call import Context, Output
+    from memcli.engine.fanout import Fanout
     from memcli.store.folder import Store
 
 
@@ -97,6 +98,23 @@ def file_or_stdin(path: str, *, most_mib: int = 64) -> str:
         raise errors.NotFound("this is a folder, not a file", path=path) from None
     except UnicodeDecodeError:
         raise errors.UsageError("the file is not UTF-8", path=path) from None
+
+
+def with_fanout(output: "Output", found: "Fanout | None") -> "Output":
+    """The output of a command that refuted a value, with what else that touches."""
+    if found is None or output.data is None:
+        return output
+    from memcli.model import redact
+
+    rows = [
+        {"layer": a.layer, "id": a.id, "name": str(redact.mask(a.name)) or None, "why": a.why} for a in found.affected
+    ]
+    notes = [f"{r['why']}: {r['name'] or r['id']} ({r['layer']})" for r in rows]
+    notes += [f"{found.withheld} more withheld"] if found.withheld else []
+    notes += ["look at them with: memcli review list"] if notes else []
+    output.data |= {"affected": rows, "affected_withheld": found.withheld}  # type: ignore[operator]
+    output.notes = (*output.notes, *notes)
+    return output
 
 
 def confirm(question: str, *, yes: bool) -> None:

@@ -65,10 +65,10 @@ def stats(ctx: Context) -> Output:
     return Output(found, _lines(found))
 
 
-def doctor(ctx: Context, *, fix: bool = False) -> Listing:
+def doctor(ctx: Context, *, fix: bool = False, deep: bool = False) -> Listing:
     """Find what is wrong in the store and say what to do; --fix does what is safe.
 
-    Values are never printed.
+    --deep also compares the index with every record. Values are never printed.
 
     Example: memcli doctor --fix
     """
@@ -77,9 +77,27 @@ def doctor(ctx: Context, *, fix: bool = False) -> Listing:
     store, now = session.store(ctx), session.now(ctx)
     mended = engine.mend(store, now) if fix else []
     found = engine.examine(store, now)
+    if deep:
+        from memcli.engine import indexing
+
+        found += indexing.compare(store, fix=fix)
     notes = [f"mended {len(mended)}"] if mended else []
     notes += [] if found else ["nothing wrong"]
     return Listing([_row(f) for f in found], "".join(map(_line, found)), notes=tuple(notes))
+
+
+def reindex(ctx: Context) -> Output:
+    """Build the index anew from the files; nothing but time is lost without one.
+
+    Reads bring the index up to date by themselves. This is for a copy that `memcli doctor --deep` calls different.
+
+    Example: memcli reindex
+    """
+    from memcli.cli import render
+    from memcli.engine import indexing
+
+    built = indexing.reindex(session.store(ctx), render.counter("records read"))
+    return Output({"records": built.records, "bytes": built.bytes}, f"indexed {built.records} records\n")
 
 
 def check(ctx: Context, *, against: str | None = None) -> Listing:

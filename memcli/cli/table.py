@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("memcli.cli.store", "status"),
     "stats": ("memcli.cli.store", "stats"),
     "doctor": ("memcli.cli.store", "doctor"),
+    "reindex": ("memcli.cli.store", "reindex"),
     "check": ("memcli.cli.store", "check"),
     "config": ("memcli.cli.store", "config"),
     "fact set": ("memcli.cli.fact", "set_"),

@@ -34,7 +34,7 @@ WORDS: dict[str, str] = {
     "tag": "a tag; repeat for more",
     "domain": "the field of knowledge it belongs to",
     "importance": "how much it matters: 0 to 1",
-    "derived_from": "the key or id of a record it was concluded from; repeat for more, \"\" for none",
+    "derived_from": 'the key or id of a record it was concluded from; repeat for more, "" for none',
     "valid_from": "since when it is true (RFC 3339)",
     "valid_to": "until when it is true (RFC 3339)",
     "relation": "a kind of relation: is_a, part_of, related, opposite, causes, example, or a name of your own",
@@ -112,6 +112,9 @@ WORDS: dict[str, str] = {
     "explain": "say why each one was chosen",
     # Upkeep and exchange.
     "git": "make the folder a git repository too, unless it is in one",
+    "deep": "compare the index with every record too",
+    "fresh": "compare every file with the index first, however many there are",
+    "as_of": "what was known at this time (RFC 3339, or back from now: 30d)",
     "fix": "repair what can be repaired without losing anything",
     "from_": "where to read it from",
 }

@@ -15,28 +15,32 @@ if TYPE_CHECKING:
 
     from memcli.index.rows import Corpus, Row
 
-# Fitted, but for the last four: those only decide between records that answer about as well.
+# Fitted to talks; `name` and the last four were set by hand. Importance and the like only decide between records that
+# answer about as well.
 WEIGHTS = {
-    "words": 0.065,
-    "coverage": 0.151,
-    "passage": 0.678,
+    "words": 0.053,
+    "coverage": 0.154,
+    "passage": 0.686,
     "name": 0.3,
-    "near": 0.159,
-    "answer": 0.235,
+    "near": 0.163,
+    "answer": 0.227,
     "session_best": 0.107,
-    "session_start": 0.062,
-    "speaker": 0.232,
-    "date": 0.576,
+    "session_start": 0.064,
+    "speaker": 0.217,
+    "date": 0.587,
     "when": 0.175,
-    "count": 0.144,
-    "question": -0.044,
-    "importance": 0.06,
-    "confidence": 0.04,
-    "trust": 0.02,
-    "recency": 0.03,
+    "count": 0.145,
+    "question": -0.049,
+    "importance": 0.12,
+    "confidence": 0.06,
+    "trust": 0.03,
+    "recency": 0.04,
 }
 # A question without words: what matters, what is sure, what is new.
 PLAIN_WEIGHTS = {"importance": 0.5, "confidence": 0.3, "recency": 0.2}
+# Where the verdict changes, set between questions with and without an answer in the store (docs/decisions/0012).
+STRONG_FROM, WEAK_FROM = 0.65, 0.4
+_OF_WORDS = ("words", "coverage", "passage", "name", "near", "answer", "session_best", "speaker")
 
 
 @value
@@ -71,6 +75,9 @@ def rank(corpus: "Corpus", query: str, now: "datetime", limit: int) -> list[Scor
 
 
 def verdict(scored: "Sequence[Scored]") -> str:
-    """Does the store hold an answer: "strong", "weak" or "none"; by how much of the question the best records hold."""
-    best = max((s.relevance for s in scored[:5]), default=0.0)
-    return "strong" if best >= 0.6 else "weak" if best >= 0.3 else "none"
+    """Does the store hold an answer: "strong", "weak" or "none"; by what the best five hold of the question's words.
+
+    Dates, cues and standing do not count: they tell answers apart, but are no answer. Without a question it is "none".
+    """
+    best = max((sum([s.why.get(name, 0.0) for name in _OF_WORDS]) for s in scored[:5] if s.relevance > 0), default=0.0)
+    return "strong" if best >= STRONG_FROM else "weak" if best >= WEAK_FROM else "none"

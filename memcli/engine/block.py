@@ -1,8 +1,9 @@
 """The context block as text: one record a line or a short paragraph, nothing inside can close or forge a marker.
 
 Every stored text is scrubbed, stripped of hidden characters and written as a JSON string on one line, with `<`, `>`, `@`
-and runs of backticks escaped (after Spotlighting, arXiv 2403.14720: mark data as data). Each finished line is scrubbed
-again, as a whole: a key and its value together may be a credential when neither is one alone.
+and runs of backticks escaped (after Spotlighting, arXiv 2403.14720: mark data as data). What stands before a text is scrubbed
+again together with it: a key and its value together may be a credential when neither is one alone. What is found then takes the
+text, never what follows it: the words of the program, with confidence and source, stay whole whatever a text ends in.
 """
 
 import json
@@ -34,6 +35,8 @@ PREFACE = (
 _PLAIN = re.compile(r"[\w .,/+#()&'’-]+")
 _ESCAPED = {"<": "\\u003c", ">": "\\u003e", "@": "\\u0040"}
 _DANGER = re.compile(r"[<>@]|`{3,}")
+# One JSON string, or what has taken its place.
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\[[A-Z_]+\]')
 
 
 class Writer:
@@ -64,19 +67,20 @@ class Writer:
         if fact.needs_review:
             hedge += "doubted, waits for review; "
         tail = self._tail(confidence, fact, hedge)
-        return self._done(f"- {self.name(fact.key)}: {self.quote(fact.text)} {tail}")
+        return redact.join(" ", (self._said(f"- {self.name(fact.key)}: ", fact.text), redact.mask(tail)))
 
     def episode(self, episode: Episode) -> "Redacted":
         """Task, outcome, summary, key findings and patterns that worked."""
-        lines = [f"- Task: {self.quote(episode.task or 'not named')} Outcome: {episode.outcome}"]
+        outcome = redact.mask(f"Outcome: {episode.outcome}")
+        lines = [redact.join(" ", (self._said("- Task: ", episode.task or "not named"), outcome))]
         if episode.text:
-            lines.append(f"  Summary: {self.quote(episode.text)}")
+            lines.append(self._said("  Summary: ", episode.text))
         if episode.findings:
-            lines.append(f"  Key findings: {self._list(episode.findings)}")
+            lines.append(self._list("  Key findings: ", episode.findings))
         if episode.patterns:
-            lines.append(f"  Patterns that worked: {self._list(episode.patterns)}")
-        lines.append(f"  {self._tail(episode.confidence, episode)}")
-        return self._done("\n".join(lines))
+            lines.append(self._list("  Patterns that worked: ", episode.patterns))
+        lines.append(redact.mask(f"  {self._tail(episode.confidence, episode)}"))
+        return redact.join("\n", lines)
 
     def procedure(self, procedure: Procedure) -> "Redacted":
         """Title, success rate, steps; said to be a starting point."""
@@ -84,26 +88,26 @@ class Writer:
         due = policy.procedure_review(procedure, self.now)
         rate += ", on trial" if procedure.runs < policy.TRIAL_RUNS else ""
         rate += f", needs review: {self.name(due)}" if due else ""
-        lines = [
-            f"- {self.name(procedure.title)}: a starting point, adapt it ({rate}, moving rate {procedure.rate:.0%})"
-        ]
+        about = f": a starting point, adapt it ({rate}, moving rate {procedure.rate:.0%})"
+        lines = [redact.join("", (redact.mask(f"- {self.name(procedure.title)}"), redact.mask(about)))]
         if procedure.text:
-            lines.append(f"  About: {self.quote(procedure.text)}")
+            lines.append(self._said("  About: ", procedure.text))
         for number, step in enumerate(procedure.steps, 1):
-            expected = f" Expect: {self.quote(step.expected)}" if step.expected else ""
-            optional = " (optional)" if step.optional else ""
-            lines.append(f"  {number}. {self.quote(step.action)}{optional}{expected}")
-        lines.append(f"  {self._tail(procedure.confidence, procedure)}")
-        return self._done("\n".join(lines))
+            parts = [self._said(f"  {number}. ", step.action)]
+            parts += [redact.mask(" (optional)")] if step.optional else []
+            parts += [self._said(" Expect: ", step.expected)] if step.expected else []
+            lines.append(redact.join("", parts))
+        lines.append(redact.mask(f"  {self._tail(procedure.confidence, procedure)}"))
+        return redact.join("\n", lines)
 
     def turn(self, role: str, content: str) -> "Redacted":
         """One line of the request: who and what."""
-        return self._done(f"- {self.name(role)}: {self.quote(content)}")
+        return self._said(f"- {self.name(role)}: ", content)
 
     def working(self, name: str, words: str, source: str, since: datetime, made: str) -> "Redacted":
         """`- name: "text" [user:anna; 5 minutes; id]` of a session's working memory."""
         tail = f"[{self._origin(source)}; {clock.age(since, self.now)}; {made}]"
-        return self._done(f"- {self.name(name)}: {self.quote(words)} {tail}")
+        return redact.join(" ", (self._said(f"- {self.name(name)}: ", words), redact.mask(tail)))
 
     def name(self, words: str) -> str:
         """A key or title: bare when nothing in it can be misread, else quoted."""
@@ -125,8 +129,19 @@ class Writer:
         encoded = json.dumps(clean, ensure_ascii=False)
         return _DANGER.sub(lambda m: _ESCAPED.get(m[0], "\\u0060" * len(m[0])), encoded)
 
-    def _list(self, items: "Iterable[str]") -> str:
-        return ", ".join(self.quote(i) for i in items)
+    def _said(self, lead: str, words: str) -> "Redacted":
+        """Words of ours or a key, and a stored text after them, scrubbed together."""
+        shown = redact.mask(f"{lead}{self.quote(words)}")
+        if not shown.counts or (shown.startswith(lead) and _QUOTED.fullmatch(shown, len(lead))):
+            return shown
+        # What was found reaches beyond the text's quotes: the text goes as a whole, and the key too where it is part of it.
+        kind = f'"[{max(shown.counts).upper()}]"'
+        whole = redact.mask(f"{lead}{kind}")
+        return redact.mask(f"- [REDACTED]: {kind}") if whole.counts else whole
+
+    def _list(self, lead: str, items: "Iterable[str]") -> "Redacted":
+        first, *rest = items
+        return redact.join(", ", (self._said(lead, first), *(self._said("", i) for i in rest)))
 
     def _tail(self, confidence: float, item: "Fact | Episode | Procedure", hedge: str = "") -> str:
         since = item.at if isinstance(item, Episode) else item.updated_at
@@ -139,9 +154,6 @@ class Writer:
     def _origin(self, said: str) -> str:
         clean = self._clean(said)
         return clean if re.fullmatch(r"[\w .,/+:#-]+", clean) else self._string(clean)
-
-    def _done(self, line: str) -> "Redacted":
-        return redact.mask(line)
 
 
 def assemble(nonce: str, task_note: str, sections: "dict[str, list[Redacted]]", account: str) -> "Redacted":

@@ -128,6 +128,12 @@ class Choice:
         """True when something stored is about the task, whether or not it fitted."""
         return any(self._relevant(s) for s, fate in self.fates if fate in ("wanted", "shown", "space", "limit"))
 
+    def verdict(self) -> str:
+        """Does what may be shown answer the task, whether or not it fitted: strong, weak or none."""
+        from memcli.engine import blend
+
+        return blend.verdict([s for s, fate in self.fates if fate in ("shown", "space", "limit", "wanted")])
+
     def ask(self, request: "dict[str, Any] | None") -> None:
         """Lines of the request: its turns, then what the user says now."""
         if not request or "request" not in self.query.layers:

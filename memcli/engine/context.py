@@ -17,6 +17,7 @@ from memcli.index.look import Look, Scope
 from memcli.index.refresh import ask
 from memcli.model import labels, redact
 from memcli.model.records import Episode, Fact
+from memcli.store import retrievals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,12 +33,16 @@ _SERVED_STATES = "('approved', 'trial')"
 
 @value
 class Block(Value):
-    """A context block: its text (redacted), the receipt, and the records and the working memory that are in it."""
+    """A context block: its text (redacted), the receipt, and the records and the working memory that are in it.
+
+    verdict: strong, weak or none: does what may be shown answer the task.
+    """
 
     text: "Redacted"
     receipt: "dict[str, Any]"
     shown: tuple[Chosen, ...]
     working: "tuple[dict[str, Any], ...]" = ()
+    verdict: str = "none"
 
 
 def budget(words: str) -> Budget:
@@ -75,9 +80,14 @@ def build(
         choice.hold()
         text = choice.write()
         held = tuple(choice.desk.shown()) if choice.desk is not None else ()
-        return Block(text=text, receipt=choice.receipt(text, whole=receipt), shown=tuple(choice.shown), working=held)
+        account = choice.receipt(text, whole=receipt)
+        shown, verdict = tuple(choice.shown), choice.verdict()
+        return Block(text=text, receipt=account, shown=shown, working=held, verdict=verdict)
 
-    return ask(store, look)
+    made = ask(store, look)
+    served = [(chosen.record.id, chosen.scored.relevance) for chosen in made.shown]
+    retrievals.note(store, "context", query.asked, now=now, served=served, verdict=made.verdict)
+    return made
 
 
 def _scope(query: Query) -> Scope:

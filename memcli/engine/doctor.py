@@ -59,6 +59,7 @@ CODES = {
     "foreign_file": ("note", "a file that is no record", "move it out of the store"),
     "future": ("warning", "its time lies in the future", "check the clock"),
     "half_written": ("error", "text and sidecar are of different versions", "finish the checkout or sync"),
+    "index_differs": ("warning", "the index is damaged or does not say what the files say", "memcli reindex"),
     "irregular_name": ("note", "the file name does not follow from the key", "nothing; memcli finds it"),
     "key_differs": ("error", "the two files name different keys: treated as restricted", "write one key into both"),
     "key_visible": (
@@ -344,7 +345,11 @@ def _sources(store: "Store") -> "Iterator[Finding]":
 
 def _purged(store: "Store") -> "Iterator[Finding]":
     """Damaged tombstones, and records that have come back in spite of theirs."""
-    held = store.tombstones()
+    try:
+        held = store.tombstones()
+    except errors.NewerFormat:
+        yield Finding(code="newer_format", path=folder.TOMBSTONES)
+        return
     if held is None:
         return
     yield from (Finding(code="bad_tombstone", path=folder.TOMBSTONES, line=n) for n in held.damaged)

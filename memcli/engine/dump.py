@@ -10,7 +10,7 @@ import json
 from memcli.base import named
 from memcli.base.value import Value, as_dict, value
 from memcli.model import labels, policy, sidecar
-from memcli.model.records import Episode, Fact, Procedure, SourceRecord
+from memcli.model.records import Episode, Fact, Former, Procedure, SourceRecord
 from memcli.store import archive, episodes, facts, monthly, procedures, proposals, sources
 
 TYPE_CHECKING = False
@@ -76,6 +76,16 @@ def _all(store: "Store") -> "Iterator[tuple[dict[str, Any], Sensitivity]]":
 
 
 def _facts(store: "Store") -> "Iterator[tuple[dict[str, Any], Sensitivity]]":
+    for fact, former in values(store):
+        why = {} if former is None else {"archived": _why(former.reason, former.at)}
+        yield fact_row(fact) | why, fact.sensitivity
+
+
+def values(store: "Store") -> "Iterator[tuple[Fact, Former | None]]":
+    """Every value that any key has or had: the present ones, and former ones as they are read now, oldest first.
+
+    A former value is as strict as all that came of its key; what was forgotten is not among them.
+    """
     live = {fact.name: fact for fact in facts.every(store)}
     trash = {name: facts.former(store, name, "trash") for name in archive.names(store, facts.LAYER, "trash")}
     heirs: dict[str, Sensitivity] = {}  # what came of a key, under whatever name it lies now
@@ -93,9 +103,9 @@ def _facts(store: "Store") -> "Iterator[tuple[dict[str, Any], Sensitivity]]":
         for former in facts.strict([*rows, *trash.get(name, ())], least):
             if former.place != "archive" or (present is not None and former.fact.id == present.id):
                 continue  # the trash stays here; the other was left by a writer that was stopped
-            yield fact_row(former.fact) | {"archived": _why(former.reason, former.at)}, former.fact.sensitivity
+            yield former.fact, former
         if present is not None:
-            yield fact_row(present), present.sensitivity
+            yield present, None
 
 
 def row(record: "Fact | Episode | Procedure") -> "dict[str, Any]":

@@ -52,7 +52,9 @@ ALIKE_FROM, ALIKE_WORTH, SPELLED_LEAST_LETTERS = 0.5, 0.6, 4
 HALF_LIFE_DAYS = 90.0
 SPEAKER_OF_A_FACT = 0.25  # who wrote a fact down matters less than who said a line of a talk
 _WORD = re.compile(r"\w+")
-_WHEN = re.compile(r"\bwhen\b|\bwhat (?:date|day|month|year|time)\b|\bhow long ago\b|\bкогда\b|\bкаког?о?м? (?:числ|год|месяц)")
+_WHEN = re.compile(
+    r"\bwhen\b|\bwhat (?:date|day|month|year|time)\b|\bhow long ago\b|\bкогда\b|\bкаког?о?м? (?:числ|год|месяц)"
+)
 _MANY = re.compile(r"\bhow (?:many|much|long|old|often)\b|\bсколько\b|\bкак (?:долго|часто)\b")
 
 

@@ -221,10 +221,13 @@ class Memory(memory_layers.Layers):
     ) -> "list[Hit]":
         """Records that hold words of the query, best first; filters as in engine.search.Filters."""
         from memcli.engine import search
+        from memcli.store import retrievals
 
-        wanted = search.Filters(**filters)
+        wanted, at = search.Filters(**filters), _now(now)
         label = labels.sensitivity(clearance)
-        found = search.search(self.store, query, now=_now(now), limit=limit, clearance=label, filters=wanted)
+        found = search.search(self.store, query, now=at, limit=limit, clearance=label, filters=wanted)
+        served = [(h.record.id, h.relevance) for h in found.hits]
+        retrievals.note(self.store, "search", query, now=at, served=served, verdict=found.verdict)
         return list(found.hits)
 
     def context(self, task: str = "", **options: "Any") -> "Redacted":

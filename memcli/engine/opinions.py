@@ -10,6 +10,7 @@ from memcli.store import facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from memcli.engine.fanout import Fanout
     from memcli.store.folder import Store
 
 # Below this a denied fact waits for a person (confidence before decay).
@@ -18,10 +19,12 @@ REVIEW_BELOW = labels.CONFIDENCE_WORDS["low"]
 
 @value
 class Said(Value):
-    """What came of an opinion. counted: False when this run (or source and day) had spoken already."""
+    """What came of an opinion. counted: False when this run (or source and day) had spoken already; fanout: what else a
+    denied value touches."""
 
     fact: Fact
     counted: bool
+    fanout: "Fanout | None" = None
 
 
 def confirm(store: "Store", key: str, *, now: datetime, source: str | None = None, run: str = "") -> Said:
@@ -43,7 +46,12 @@ def _say(store: "Store", key: str, now: datetime, source: str | None, run: str, 
         if not _independent(fact, opinion):
             return Said(fact=fact, counted=False)
         changed = _confirmed(fact, opinion) if agree else _denied(fact, opinion)
-        return Said(fact=facts.put(w, changed, fact), counted=True)
+        said = Said(fact=facts.put(w, changed, fact), counted=True)
+    if agree:
+        return said
+    from memcli.engine import fanout
+
+    return said.replace(fanout=fanout.of(store, fact, now))
 
 
 def _independent(fact: Fact, opinion: Opinion) -> bool:

@@ -115,8 +115,10 @@ def at_once(store: "Store", made: Fact, live: Fact | None, now: datetime) -> Fac
         return None
     ledger = trust.Ledger(store, now, ())
     own = ledger.source(made.source)
-    if live is not None:
-        by_hand = live.source.kind in _BY_HAND or live.state != "ok"
-        if by_hand or ledger.source(live.source) > own:
-            return None
+    if live is not None and (live.source.kind in _BY_HAND or ledger.source(live.source) > own):
+        return None
+    with facts.Shelf(store) as shelf:
+        there = shelf.get(made.key)  # ended or not
+        if there.state != "ok" if there is not None else shelf.taken(facts.new_name(made)):
+            return None  # edited by hand, damaged, or another file is in the way: for a person to look at
     return made.replace(confidence=min(made.confidence, own))

@@ -17,13 +17,14 @@ from memcli.store import facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
     from typing import Any
 
     from memcli.model.labels import Sensitivity
     from memcli.store.folder import Store
 
 KINDS = ("is_a", "part_of", "related", "opposite", "causes", "example")
+OPPOSITES = ("opposite", "contradicts")
 LINK_WEIGHT = 0.5
 _LINK = re.compile(r"\[\[([^\[\]\n|]{1,200})(?:\|[^\[\]\n]{0,200})?\]\]")
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -58,7 +59,7 @@ class Graph:
         seen = view.survey(store, now, clearance, layers=("facts",))
         self.facts = {f.key: f for f in seen.facts}
         hidden = _hidden_keys(store, clearance)
-        self.edges = [e for f in seen.facts for e in _edges(f, self.facts) if e.target not in hidden]
+        self.edges = [e for f in seen.facts for e in edges_of(f, self.facts) if e.target not in hidden]
         self._out: dict[str, list[Edge]] = {}
         self._into: dict[str, list[Edge]] = {}
         for edge in self.edges:
@@ -135,7 +136,8 @@ def _change(store: "Store", key: str, now: datetime, edit: "Any") -> tuple[Fact,
         return facts.put(w, fact.replace(relations=rows), fact), True
 
 
-def _edges(fact: Fact, known: dict[str, Fact]) -> "Iterable[Edge]":
+def edges_of(fact: Fact, known: "Container[str]") -> "Iterable[Edge]":
+    """The relations that lead from a fact, those of its text included. known: the keys that the reader may see."""
     told = set()
     for row in fact.relations:
         kind, target, weight = row.get("type"), row.get("target"), row.get("weight", 1.0)

@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypedDict
 
+    from memcli.engine.fanout import Fanout
     from memcli.model.labels import Sensitivity
     from memcli.store.folder import Store, Writing
 
@@ -40,11 +41,12 @@ if TYPE_CHECKING:
 
 @value
 class Written(Value):
-    """What came of a write. how: created, superseded, updated or unchanged."""
+    """What came of a write. how: created, superseded, updated or unchanged; fanout: what else a superseded value touches."""
 
     fact: Fact
     how: str
     notes: tuple[str, ...] = ()
+    fanout: "Fanout | None" = None
 
 
 def set_fact(
@@ -107,28 +109,49 @@ def set_fact(
         asked = text is not None and (include_forgotten or old is None or text != old.text)
         if asked and store.check_forgotten(facts.LAYER, key, text or "", again=include_forgotten):
             _lift(w, key, text or "")
-        if old is not None and old.state != "ok" and text in (None, old.text):
-            adopted = by_hand(old, now, None, old.sensitivity)
-            fact = _changed(store, adopted, text, given, now, default_kind)
-            fact = fact.replace(sensitivity=max(fact.sensitivity, taken.least))
-            if given.get("derived_from"):
-                _check_lineage(store, fact)
-            return Written(fact=facts.put(w, fact, old), how="updated", notes=taken.notes)
-        if found is not None and found.state != "ok":
-            found = as_archived(found, now)
-            old = found if old is not None else None
-        if old is None:
-            fact = _fresh(store, key, text or "", given, now, found or _swept(store, key), default_kind)
-        else:
-            fact = _changed(store, old, text, given, now, default_kind)
+        written = _write(w, key, text, given, (found, old), taken, now, default_kind)
+    if written.how != "superseded" or old is None:
+        return written
+    from memcli.engine import fanout
+
+    return written.replace(fanout=fanout.of(store, old, now, replaced_by=written.fact.text))
+
+
+def _write(
+    w: "Writing",
+    key: str,
+    text: str | None,
+    given: "dict[str, Any]",
+    there: tuple[Fact | None, Fact | None],
+    taken: intake.Taken,
+    now: datetime,
+    default_kind: str,
+) -> Written:
+    """Write what was decided. there: the fact that is stored under the key, and the same if it is current."""
+    store = w.store
+    found, old = there
+    if old is not None and old.state != "ok" and text in (None, old.text):
+        adopted = by_hand(old, now, None, old.sensitivity)
+        fact = _changed(store, adopted, text, given, now, default_kind)
         fact = fact.replace(sensitivity=max(fact.sensitivity, taken.least))
         if given.get("derived_from"):
             _check_lineage(store, fact)
-        if old is not None and fact == old:
-            return Written(fact=old, how="unchanged", notes=taken.notes)
-        how = "created" if old is None else "superseded" if fact.id != old.id else "updated"
-        reason = "superseded" if old is not None else "expired"
-        return Written(fact=facts.put(w, fact, found, at=now, reason=reason), how=how, notes=taken.notes)
+        return Written(fact=facts.put(w, fact, old), how="updated", notes=taken.notes)
+    if found is not None and found.state != "ok":
+        found = as_archived(found, now)
+        old = found if old is not None else None
+    if old is None:
+        fact = _fresh(store, key, text or "", given, now, found or _swept(store, key), default_kind)
+    else:
+        fact = _changed(store, old, text, given, now, default_kind)
+    fact = fact.replace(sensitivity=max(fact.sensitivity, taken.least))
+    if given.get("derived_from"):
+        _check_lineage(store, fact)
+    if old is not None and fact == old:
+        return Written(fact=old, how="unchanged", notes=taken.notes)
+    how = "created" if old is None else "superseded" if fact.id != old.id else "updated"
+    reason = "superseded" if old is not None else "expired"
+    return Written(fact=facts.put(w, fact, found, at=now, reason=reason), how=how, notes=taken.notes)
 
 
 def rename_fact(store: "Store", key: str, new_key: str, *, now: datetime) -> tuple[Fact, bool]:

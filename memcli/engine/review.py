@@ -7,17 +7,18 @@ drift          a fact that was made or edited by hand
 stale          a fact whose check failed
 basis          a fact derived from a value that is no longer current
 contradiction  two facts that are opposites of each other, or a proposal against a fact
-echo           a fact that still asserts the former value of another
+echo           a fact or an episode that still asserts the former value of another fact
 """
 
+import json
 from datetime import datetime
 
 from memcli.base import errors
 from memcli.base.value import Value, value
-from memcli.engine import intake, procedural, promotion, remember, verify
+from memcli.engine import fanout, intake, procedural, promotion, remember, verify
 from memcli.model import policy, records, words
 from memcli.model.records import Fact, Opinion
-from memcli.store import archive, facts, procedures, proposals
+from memcli.store import archive, episodes, facts, procedures, proposals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
     from memcli.store.folder import Store
 
 KINDS = ("proposal", "procedure", "doubted", "drift", "stale", "basis", "contradiction", "echo")
-# Shorter former values ("yes", "8080") would be found everywhere.
-ECHO_LEAST_WORDS = 3
 _OPPOSITES = ("opposite", "contradicts")
+_WAVED = "reviewed.json"
 
 
 @value
 class Item(Value):
-    """One thing to look at. ref: what accept, reject and show take; why: in words; rival: the other side, if any."""
+    """One thing to look at. ref: what accept, reject and show take; why: in words; rival: the other side, if any;
+    layer: where it stands; basis: of an episode, the id of the value that made it doubtful."""
 
     ref: str
     kind: str
@@ -41,6 +42,8 @@ class Item(Value):
     why: str
     sensitivity: "Sensitivity"
     rival: str = ""
+    layer: str = facts.LAYER
+    basis: str = ""
 
 
 def queue(store: "Store", now: datetime) -> list[Item]:
@@ -53,7 +56,7 @@ def queue(store: "Store", now: datetime) -> list[Item]:
         found += _of_fact(fact, failed)
     found += _bases(live)
     found += _contradictions(live)
-    found += _echoes(store, live)
+    found += _echoes(store, live, now)
     return sorted(found, key=lambda i: (KINDS.index(i.kind), i.key))
 
 
@@ -83,6 +86,8 @@ def accept(store: "Store", ref: str, *, now: datetime, by: str | None = None, de
         procedural.approve(store, item.key, now=now, by=str(who))
     elif item.kind == "drift":
         remember.adopt(store, item.key, now=now, source=by)
+    elif item.layer == episodes.LAYER:
+        _wave_through(store, item)
     elif item.kind in ("doubted", "basis", "echo"):
         _keep(store, item, opinion, now)
     else:
@@ -98,6 +103,10 @@ def reject(store: "Store", ref: str, *, now: datetime, by: str | None = None, de
             proposals.remove(w, [(_held(store, item), "rejected")], now)
     elif item.kind == "procedure":
         procedural.reject(store, item.key, now=now, by=by, default_kind=default_kind)
+    elif item.layer == episodes.LAYER:
+        from memcli.engine import forget
+
+        forget.forget(store, item.ref, now=now)
     else:
         with store.writing() as w:
             fact = facts.get(store, item.key)
@@ -195,11 +204,20 @@ def _bases(live: list[Fact]) -> list[Item]:
     for fact in live:
         for ref in fact.derived_from:
             base = by_key.get(ref)
-            moved = base is not None and base.updated_at > policy.last_seen(fact)
+            moved = base is not None and _before(fact, base)
             if moved or (ref in former and ref not in by_id):
                 found.append(_item(fact, "basis", "what it was derived from has changed"))
                 break
     return found
+
+
+def _before(fact: Fact, other: Fact) -> bool:
+    """Whether a fact was last said to hold before another one's value was written.
+
+    Times are whole seconds: within one a superseded value counts as the later, since a needless look costs little.
+    """
+    seen = policy.last_seen(fact)
+    return seen < other.updated_at or (seen == other.updated_at and bool(other.supersedes))
 
 
 def _contradictions(live: list[Fact]) -> list[Item]:
@@ -215,21 +233,72 @@ def _contradictions(live: list[Fact]) -> list[Item]:
     return found
 
 
-def _echoes(store: "Store", live: list[Fact]) -> list[Item]:
-    """Facts that still say what another key's former value said: refuting one does not leave the rest standing."""
-    held = [(f, set(words.terms(f.text))) for f in live]
+def _echoes(store: "Store", live: list[Fact], now: datetime) -> list[Item]:
+    """What still says what another key's former value said: refuting one does not leave the rest standing."""
+    gone = _gone(store, live)
+    if not gone:
+        return []
     found: dict[str, Item] = {}
+    held = [(f, set(words.terms(f.text))) for f in live]
+    for fact, lost in gone:
+        for other, said in held:
+            if other.key != fact.key and lost <= said and _before(other, fact):
+                found.setdefault(other.id, _echo(_item(other, "echo", ""), fact))
+    seen = _waved(store)
+    for episode in episodes.newest(store):
+        if policy.expired(episode, now):
+            continue
+        said = set(words.terms(" ".join((episode.text, *episode.findings))))
+        for fact, lost in gone:
+            if lost <= said and episode.at <= fact.updated_at and [episode.id, fact.id] not in seen:
+                found.setdefault(episode.id, _echo(_of_episode(episode), fact))
+    return list(found.values())
+
+
+def _gone(store: "Store", live: list[Fact]) -> list[tuple[Fact, set[str]]]:
+    """Facts with the words of the value that they superseded, where these are enough to tell and are gone from it."""
+    found = []
     for fact in (f for f in live if f.supersedes):
         old = next((r for r in archive.read(store, facts.LAYER, fact.name) if r["meta"]["id"] == fact.supersedes), None)
-        gone = set(words.terms(old["text"])) if old else set()
-        if len(gone) < ECHO_LEAST_WORDS or gone <= set(words.terms(fact.text)):
-            continue
-        for other, said in held:
-            if other.key != fact.key and gone <= said and policy.last_seen(other) < fact.updated_at:
-                label = max(other.sensitivity, fact.sensitivity)
-                item = _item(other, "echo", f"still says what was superseded in: {fact.key}")
-                found.setdefault(other.id, item.replace(sensitivity=label))
-    return list(found.values())
+        lost = set(words.terms(old["text"])) if old else set()
+        if len(lost) >= fanout.LEAST_WORDS and not lost <= set(words.terms(fact.text)):
+            found.append((fact, lost))
+    return found
+
+
+def _echo(item: Item, fact: Fact) -> Item:
+    why = f"still says what was superseded in: {fact.key}"
+    return item.replace(why=why, sensitivity=max(item.sensitivity, fact.sensitivity), basis=fact.id)
+
+
+def _of_episode(episode: "records.Episode") -> Item:
+    return Item(
+        ref=episode.id,
+        kind="echo",
+        key=episode.task or episode.id,
+        text=episode.text,
+        why="",
+        sensitivity=episode.sensitivity,
+        layer=episodes.LAYER,
+    )
+
+
+def _waved(store: "Store") -> list[list[str]]:
+    """Episodes that a person let stand although a value that they tell of was superseded: [episode, value] by id.
+
+    An episode is never rewritten for it, so this is kept on this machine alone; an unreadable file counts as empty.
+    """
+    try:
+        with store.folder(".memcli") as state:
+            found = json.loads(state.read(_WAVED) or b"[]")
+        return found if isinstance(found, list) else []
+    except (errors.MemcliError, ValueError, RecursionError):
+        return []
+
+
+def _wave_through(store: "Store", item: Item) -> None:
+    with store.writing(), store.folder(".memcli", create=True) as state:
+        state.replace(_WAVED, json.dumps([*_waved(store), [item.ref, item.basis]]).encode())
 
 
 def _item(fact: Fact, kind: str, why: str) -> Item:

@@ -25,7 +25,7 @@ FAULTS = {
         "set the new value with memcli fact set",
     ),
     "lowered": ("this change lowers a label", "say in review that it is meant"),
-    "removed_silently": ("this change loses a value", "take it out with memcli fact forget or sweep, or restore it"),
+    "removed_silently": ("this change loses a value", "take it out with memcli sweep or forget --purge, or restore it"),
 }
 
 
@@ -103,7 +103,10 @@ def _contradicts(fact: Fact, after: "dict[str, Fact]") -> bool:
 
 
 def _kept(new: "Store", fact: Fact) -> bool:
-    """The old value lies in the new archive."""
+    """The old value lies in the new archive, or was purged, which its tombstone shows."""
+    buried = new.tombstones()
+    if buried is not None and buried.hold(facts.LAYER, fact.key, fact.text):
+        return True
     return any(row["meta"]["id"] == fact.id for row in archive.read(new, facts.LAYER, fact.name))
 
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memcli.engine.blend import Scored
-    from memcli.index.database import Connection
     from memcli.index.document import Record
     from memcli.model.labels import Sensitivity
     from memcli.store.folder import Store
@@ -86,19 +85,24 @@ def search(
     limit: int = 20,
     clearance: "Sensitivity" = labels.INTERNAL,
     filters: Filters | None = None,
+    as_of: datetime | None = None,
     fresh: bool = False,
 ) -> Found:
     """Records that hold words of the query. An empty query finds everything that passes the filters, by importance,
-    confidence and recency. fresh: compare every file with the index first."""
+    confidence and recency. as_of: what was known then; fresh: compare every file with the index first."""
     wanted = filters or Filters()
     asked = _parse(query)
 
-    def look(con: "Connection") -> Found:
-        corpus = Look(con, store, now, clearance, _scope(wanted, asked))
-        ranked = blend.rank(corpus, asked.text, now, MOST)
+    def found(corpus: Look) -> Found:
+        ranked = blend.rank(corpus, asked.text, as_of or now, MOST)
         return _served(corpus, [s for s in ranked if _counts(s, asked, wanted)], asked, wanted, limit)
 
-    return ask(store, look, fresh=fresh)
+    scope = _scope(wanted, asked)
+    if as_of is not None:
+        from memcli.engine import past
+
+        return past.ask(store, as_of, lambda con, held: found(past.Look(con, store, as_of, clearance, scope, held)))
+    return ask(store, lambda con: found(Look(con, store, now, clearance, scope)), fresh=fresh)
 
 
 def _served(corpus: Look, ranked: "list[Scored]", asked: _Query, wanted: Filters, limit: int) -> Found:

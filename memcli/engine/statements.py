@@ -84,7 +84,7 @@ def sentences(text: str) -> "Iterator[str]":
         held = ""
         for piece in _END.split(line):
             held = f"{held} {piece}".strip() if held else piece.strip()
-            if held and held.lower().split()[-1].lstrip("(«\"") not in cues.ABBREVIATIONS:
+            if held and held.lower().split()[-1].lstrip('(«"') not in cues.ABBREVIATIONS:
                 if 0 < len(held) <= _MOST_SENTENCE_CHARS:
                     yield held
                 held = ""

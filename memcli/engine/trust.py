@@ -39,11 +39,23 @@ class Standing(Value):
 
 
 class Ledger:
-    """The trust of all sources of a store at an instant, and of records by their lineage."""
+    """The trust of all sources of a store at an instant, and of records by their lineage.
 
-    def __init__(self, store: "Store", now: datetime, known: "Iterable[Fact] | None" = None) -> None:
+    known: the facts to go by, all of the store unless given; what is said of others then moves no source.
+    half_life_days: of what opinions count, 0 = they never fade; that of the store unless given.
+    """
+
+    def __init__(
+        self,
+        store: "Store",
+        now: datetime,
+        known: "Iterable[Fact] | None" = None,
+        *,
+        half_life_days: float | None = None,
+    ) -> None:
         self._now = now
-        self._half_life = store.settings["decay.trust_half_life_days"]
+        stores_own: float = store.settings["decay.trust_half_life_days"]
+        self._half_life = stores_own if half_life_days is None else half_life_days
         self._records = {s.id: s for s in sources.every(store)}
         self._facts = list(facts.every(store) if known is None else known)
         self._by_ref = {ref: f for f in self._facts for ref in (f.id, f.key)}

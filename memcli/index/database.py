@@ -23,7 +23,7 @@ STATE = ".memcli"
 LOCK = "index.lock"
 TOUCHED = "index.touched"
 # Counts up with every change of the tables or of what they hold.
-SCHEMA = 7
+SCHEMA = 8
 _PREFIX, _SUFFIX, _NEW = "index.", ".sqlite", "index.new"
 _TAILS = ("", "-wal", "-shm", "-journal")
 _WAIT_SECONDS = 60.0
@@ -62,6 +62,7 @@ CREATE INDEX record_fading ON record(fades_at) WHERE fades_at IS NOT NULL;
 CREATE INDEX record_written ON record(layer, written_at) WHERE whole;
 CREATE INDEX record_importance ON record(importance) WHERE importance >= 0.8;
 CREATE INDEX record_source ON record(source);
+CREATE INDEX record_lineage ON record(rid) WHERE lineage != '';
 CREATE INDEX record_length ON record(length);
 CREATE INDEX record_checked ON record(rid) WHERE checked;
 CREATE INDEX record_domain ON record(domain) WHERE domain != '';

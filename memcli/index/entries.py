@@ -6,7 +6,7 @@ from memcli.model import labels
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from memcli.index.database import Connection
@@ -17,15 +17,27 @@ _INSERT = f"INSERT INTO record({', '.join(COLUMNS)}) VALUES({', '.join('?' * len
 _EMPTY: "dict[str, Any]" = dict.fromkeys(COLUMNS, "") | {"start": 0, "stop": 0, "place": 0, "flags": 0, "length": 0}
 
 
+_STEP = 500
+
+
 class Entries:
     """The rows of one index while it is brought up to date.
 
     bulk: the index is being filled, so that the full-text engine reads all stems once at the end;
+    progress: told now and then how many records came in;
     withdrew: a text went that readers may no longer see, so that nothing of it may stay in the file.
     """
 
-    def __init__(self, con: "Connection", settings: "Settings", *, bulk: bool) -> None:
+    def __init__(
+        self,
+        con: "Connection",
+        settings: "Settings",
+        *,
+        bulk: bool,
+        progress: "Callable[[int], None] | None" = None,
+    ) -> None:
         self.con, self.settings, self.bulk = con, settings, bulk
+        self._progress, self._added = progress, 0
         self.withdrew = False
         self.sessions: set[str] = set()
         self._tally: dict[tuple[int, int, bool], int] = {}
@@ -40,9 +52,11 @@ class Entries:
         span: tuple[int, int] = (0, 0),
         mark: int = 0,
         rival: bool = False,
-    ) -> None:
-        """Take a record in. name: of its file or month; span, mark: where it stands in the month's log, and a check
-        sum of what stands there; rival: another file has its key and is shown instead.
+    ) -> int:
+        """Take a record in; the number of its row. name: of its file or month.
+
+        span, mark: where it stands in the month's log, and a check sum of what stands there; rival: another file has its
+        key and is shown instead.
         """
         columns, stems = document.document(
             record.replace(sensitivity=labels.RESTRICTED) if rival else record, self.settings
@@ -59,16 +73,20 @@ class Entries:
         if mark:
             row["key_hash"] = mark
         rid = self.con.execute(_INSERT, [row[c] for c in COLUMNS]).lastrowid
+        self._added += 1
+        if self._progress is not None and self._added % _STEP == 0:
+            self._progress(self._added)
         if not rival:
             self._count(layer, row["level"], bool(row["supersedes"]), 1)
         if row["session"]:
             self.sessions.add(row["session"])
         if stems is None:
-            return
+            return int(rid)
         self.con.execute("INSERT INTO stems VALUES(?, ?, ?)", (rid, *stems))
         if not self.bulk:
             self.con.execute("INSERT INTO words(rowid, strong, weak) VALUES(?, ?, ?)", (rid, *stems))
             self._stems.update(*(s.split() for s in stems))
+        return int(rid)
 
     def drop(self, where: str, values: "Iterable[Any]") -> list[tuple[int, str, int]]:
         """Take rows out; their (key_hash, id, level). where: an SQL condition."""

@@ -223,6 +223,27 @@ class Look:
         found = self.con.execute("SELECT 1 FROM record INDEXED BY record_checked WHERE checked LIMIT 1").fetchone()
         return found is not None
 
+    def derived_from(self, refs: "Iterable[str]") -> "tuple[list[Record], int]":
+        """The records that name one of these ids or keys as what they were derived from, and how many are withheld."""
+        marks = [f"instr(lineage, '{document.lineage((ref,))}')" for ref in refs if ref]
+        sql = f"SELECT rid, level FROM record INDEXED BY record_lineage WHERE lineage != '' AND ({' OR '.join(marks)})"
+        listed = self.con.execute(sql).fetchall() if marks else []
+        shown = ",".join(str(rid) for rid, level in listed if level <= int(self.clearance))
+        sql = (
+            f"SELECT {_COLUMNS} FROM record r JOIN stems s ON s.rid = r.rid WHERE r.rid IN ({shown}) AND {self._where}"
+        )
+        found = [f for row in self._rows(sql) if (f := self.record(row)) is not None]
+        return found, sum(level > int(self.clearance) for _, level in listed)
+
+    def holding(self, stems: "Sequence[str]", limit: int) -> "list[Record]":
+        """Facts and episodes that hold all of these stems."""
+        sql = (
+            f"SELECT {_COLUMNS} FROM words w JOIN record r ON r.rid = w.rowid JOIN stems s ON s.rid = r.rid"
+            f" WHERE words MATCH :match AND r.layer < 2 AND {self._where} LIMIT :limit"
+        )
+        listed = self._rows(sql, match=" AND ".join(map(_quoted, stems)), limit=limit)
+        return [f for row in listed if (f := self.record(row)) is not None]
+
     def important(self, limit: int) -> list[Row]:
         """Facts that matter whatever is asked."""
         sql = (

@@ -7,10 +7,11 @@ from memcli.model import words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import TypeVar
 
     from memcli.index.database import Connection
+    from memcli.index.document import Record
     from memcli.store.folder import Store
 
     T = TypeVar("T")
@@ -20,13 +21,21 @@ _SETTINGS = ("decay.fact_half_life_days", "decay.max_fact_age_days")
 _TRIES = 5
 
 
-def ask(store: "Store", question: "Callable[[Connection], T]", *, watch: bool = True, fresh: bool = False) -> "T":
+def ask(
+    store: "Store",
+    question: "Callable[[Connection], T]",
+    *,
+    watch: bool = True,
+    fresh: bool = False,
+    bypass: bool = True,
+) -> "T":
     """The answer of `question` to an index that says what the files say.
 
     watch: notice edits in place; fresh: compare everything. A damaged index is built anew and asked again; where
-    nothing can be written the same index is made in memory. Raises what `question` raises, beside SQLite's errors.
+    nothing can be written the same index is made in memory (bypass), or SystemFailure raised.
+    Raises what `question` raises, beside SQLite's errors.
     """
-    made_of = _made_of(store)
+    made_of = depends_on(store)
     try:
         con = _opened(store, made_of, watch=watch, fresh=fresh)
         try:
@@ -36,6 +45,8 @@ def ask(store: "Store", question: "Callable[[Connection], T]", *, watch: bool = 
     except database.damage():
         pass
     except (errors.SystemFailure, errors.Locked):
+        if not bypass:
+            raise
         return _without(store, made_of, question)
     try:
         con = database.build(store, made_of, lambda con: _fill(con, store), anew=True)
@@ -49,9 +60,26 @@ def ask(store: "Store", question: "Callable[[Connection], T]", *, watch: bool = 
         return _without(store, made_of, question)
 
 
-def rebuild(store: "Store") -> None:
+def rebuild(store: "Store", progress: "Callable[[int], None] | None" = None) -> None:
     """Build the index anew whatever is there. Raises SystemFailure, Locked."""
-    database.build(store, _made_of(store), lambda con: _fill(con, store), anew=True).close()
+    database.build(store, depends_on(store), lambda con: _fill(con, store, progress), anew=True).close()
+
+
+def compared(store: "Store", question: "Callable[[Connection], T]") -> "T":
+    """The answer of `question` to an index that is made for it alone, in memory, from the files as they are now."""
+    return _without(store, depends_on(store), question)
+
+
+def of_records(store: "Store", records: "Iterable[tuple[int, Record]]", held: "dict[int, Record]") -> "Connection":
+    """An index in memory of records that stand in no file as they are given. held: takes each one under its row's number."""
+
+    def fill(con: "Connection") -> None:
+        entries = Entries(con, store.settings, bulk=True)
+        for layer, record in records:
+            held[entries.add(layer, "", record)] = record
+        entries.finish()
+
+    return database.in_memory(depends_on(store), fill)
 
 
 def _opened(store: "Store", made_of: str, *, watch: bool, fresh: bool) -> "Connection":
@@ -99,8 +127,8 @@ def _bring_up(con: "Connection", store: "Store", *, watch: bool, fresh: bool) ->
         return
 
 
-def _fill(con: "Connection", store: "Store") -> None:
-    entries = Entries(con, store.settings, bulk=True)
+def _fill(con: "Connection", store: "Store", progress: "Callable[[int], None] | None" = None) -> None:
+    entries = Entries(con, store.settings, bulk=True, progress=progress)
     changes = [(n, pairs.changed(con, store, n, watch=True, fresh=True)) for n, _ in pairs.LAYERS]
     import gc
 
@@ -132,6 +160,7 @@ def _apply(
         entries.finish()
 
 
-def _made_of(store: "Store") -> str:
+def depends_on(store: "Store") -> str:
+    """What the contents of an index depend on beside the files: this version of memcli, the stemmer's, settings."""
     settings = (str(store.settings[name]) for name in _SETTINGS)
     return " ".join((str(database.SCHEMA), words.version(), *settings))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # Raise it with anything that changes what `terms` returns; releases of the stemmer are told apart by `version`.
-VERSION = 1
+VERSION = 2
 MOST_LETTERS = 64
 # Compiled on first use, but for what every text goes through.
 _re = cache(re.compile)
@@ -120,16 +120,16 @@ def _scripts(word: str) -> "Iterator[str]":
     """A word without accents, its runs of unspaced script as overlapping pairs."""
     if word.isascii():
         yield word
-    elif word[0] <= _LAST_LATIN:
-        import unicodedata
+        return
+    for number, run in enumerate(_re(_UNSPACED).split(word)):
+        if number % 2 and len(run) > 1:
+            yield from (run[i : i + 2] for i in range(len(run) - 1))
+        elif run and not run.isascii() and run[0] <= _LAST_LATIN:
+            import unicodedata
 
-        yield _re(_ACCENTS).sub("", unicodedata.normalize("NFD", word)) or word
-    else:
-        for number, run in enumerate(_re(_UNSPACED).split(word)):
-            if number % 2 and len(run) > 1:
-                yield from (run[i : i + 2] for i in range(len(run) - 1))
-            elif run:
-                yield run
+            yield _re(_ACCENTS).sub("", unicodedata.normalize("NFD", run)) or run
+        elif run:
+            yield run
 
 
 # Words come back again and again. Plain words only, and never so many that they weigh.
@@ -158,6 +158,7 @@ def _stems(found: list[str]) -> list[str]:
                 stemmed = english.stemWord(stemmed) if stemmed.isalpha() else stemmed
             elif "\u0400" <= word[0] <= "\u04ff" and stemmed.isalpha():
                 stemmed = russian.stemWord(stemmed)
-            known[word] = stemmed
+            if len(word) <= MOST_LETTERS:
+                known[word] = stemmed
         made.append(stemmed)
     return made

@@ -15,7 +15,7 @@ from memcli.store import archive, facts, pair
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from memcli.store.folder import Store, Writing
 
@@ -48,6 +48,20 @@ def every(store: "Store") -> "Iterator[Fact]":
             found = pair.read(folder, name)
             if found is not None:
                 yield facts.of_pair(found)
+
+
+def of_keys(store: "Store", wanted: "Iterable[str]") -> "Iterator[Fact]":
+    """Proposals of some keys, however they are worded; no others are read."""
+    asked = {same(key, "")[0] for key in wanted}
+    starts = tuple(f"{name(key)}--" for key in asked for name in (keys.file_name, keys.hidden_name))
+    if not starts:
+        return
+    with store.folder(*_PARTS) as folder:
+        for name in pair.stems(folder.names()):
+            found = pair.read(folder, name) if name.startswith(starts) else None
+            fact = None if found is None else facts.of_pair(found)
+            if fact is not None and same(fact.key, "")[0] in asked:
+                yield fact
 
 
 def put(w: "Writing", fact: Fact, old: Fact | None = None) -> Fact:

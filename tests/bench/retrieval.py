@@ -1,6 +1,6 @@
 """Evidence recall of the ranking on LoCoMo, and the fit of its weights.
 
-    python tests/bench/retrieval.py                                              the Russian set
+    python tests/bench/retrieval.py                            the small sets of this folder
     python tests/bench/retrieval.py --locomo PATH [--merged N] [--together] [--fit]
 
 LoCoMo (CC BY-NC 4.0) is not part of this repository: PATH is its file, a list of conversations. Each turn is one
@@ -14,12 +14,13 @@ import json
 import re
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[2]), str(Path(__file__).resolve().parents[1])]
 
-from plain_corpus import Plain, corpus  # noqa: E402
+from plain_corpus import Plain, corpus, sample  # noqa: E402
 
 from memcli.engine import blend, features  # noqa: E402
 from memcli.model.records import Episode, Fact, Source  # noqa: E402
@@ -173,20 +174,47 @@ def russian() -> dict[str, list[float]]:
     return found
 
 
+def samples() -> None:
+    """The small sets of this folder: Russian, and the store sample_memory/ with questions that it can and cannot answer."""
+    for kind, figures in russian().items():
+        print(f"{kind:10} hit@1 {figures[0]:.0%}  hit@5 {figures[1]:.0%}  MRR {figures[2]:.2f}")
+    store, names = sample(NOW)
+    asked = json.loads(Path(__file__).with_name("sample.json").read_text("utf-8"))
+    places = []
+    for q in asked["answered"]:
+        order = [names[s.row.id] for s in blend.rank(store, q["question"], NOW, 60)]
+        places.append(order.index(q["answer"]) if q["answer"] in order else 99)
+    print("sample     " + "  ".join(f"hit@{k} {sum(p < k for p in places) / len(places):.0%}" for k in (1, 3, 5)))
+    verdicts("answered", [(store, q["question"]) for q in asked["answered"]])
+    verdicts("unanswered", [(store, q) for q in asked["unanswered"]])
+
+
+def verdicts(title: str, pairs: list[tuple[Plain, str]]) -> None:
+    """How many of these questions get which verdict."""
+    found = Counter(blend.verdict(blend.rank(store, question, NOW, 5)) for store, question in pairs)
+    print(f"{title:11}" + "  ".join(f"{v} {found[v] / len(pairs):.1%}" for v in ("strong", "weak", "none")), f" of {len(pairs)}")
+
+
+def crossed(held: list[tuple[Plain, list[Question]]]) -> None:
+    """Verdicts on each conversation's own questions, and on those of the next one, which it cannot answer."""
+    asked = [[q for c, q, _ in questions_ if c < 5][:: max(len(questions_) // 60, 1)][:40] for _, questions_ in held]
+    verdicts("answered", [(held[i][0], q) for i, qs in enumerate(asked) for q in qs])
+    verdicts("unanswered", [(held[i - 1][0], q) for i, qs in enumerate(asked) for q in qs])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--locomo", type=Path, help="the file of LoCoMo; without it, the Russian set")
+    parser.add_argument("--locomo", type=Path, help="the file of LoCoMo; without it, the small sets of this folder")
     parser.add_argument("-v", action="store_true", help="print what was not found first")
     parser.add_argument("--merged", type=int, default=1, help="so many sessions become one; 0: no sessions")
     parser.add_argument("--together", action="store_true", help="all conversations in one store")
     parser.add_argument("--fit", action="store_true", help="refit the weights and print them (needs numpy)")
     chosen = parser.parse_args()
     if chosen.locomo is None:
-        for kind, figures in russian().items():
-            print(f"{kind:10} hit@1 {figures[0]:.0%}  hit@5 {figures[1]:.0%}  MRR {figures[2]:.2f}")
+        samples()
         return
-    samples = json.loads(chosen.locomo.read_text("utf-8"))
-    every = stores(samples, chosen.merged, chosen.together)
+    conversations = json.loads(chosen.locomo.read_text("utf-8"))
+    every = stores(conversations, chosen.merged, chosen.together)
     if chosen.fit:
         fit(every)
         return
@@ -198,6 +226,8 @@ def main() -> None:
             spent.append(1000 * (time.perf_counter() - began))
             found.append((category, marks([s.row.id for s in ranked], want)))
     report(found, spent)
+    if len(every) > 1:
+        crossed(every)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ CALLS: dict[str, tuple[str, ...] | None] = {
     "status": (),
     "stats": (),
     "doctor": (),
+    "reindex": (),
     "check": (),
     "config": (),
     "fact set": ("deploy target", "Hetzner"),
@@ -84,6 +85,7 @@ FIELDS: dict[str, str] = {
     "status": "store tenant facts ended episodes procedures proposals sources by_hand damaged",
     "stats": "facts by_sensitivity by_confidence by_source_kind episodes proposals former_values trash bytes",
     "doctor": "severity code path message detail next",
+    "reindex": "records bytes",
     "check": "severity code path message detail next",
     "fact set": "how id key sensitivity digest path",
     "fact get": "id key text source confidence ttl_minutes sensitivity importance created_at updated_at effective_confidence "
@@ -112,6 +114,7 @@ READERS = [
     "status",
     "stats",
     "doctor",
+    "reindex",
     "check",
     "config",
     "fact get",

@@ -11,7 +11,7 @@ import pytest
 from figures import Record
 
 from . import powerloss, walk
-from .harness import KILLS, SIX_ERRNOS, Case, Rig, errno_modes
+from .harness import KILLS, SIX_ERRNOS, Case, Point, Rig, errno_modes
 from .victim import Argv, Server
 
 ENTRY = "memcli.cli.main:main"
@@ -29,6 +29,7 @@ RANDOM = "random kill points: lost or mixed"
 SHOWN = 12  # problems in a failure's message
 
 # A normal run's share of what `-m full` does whole.
+MANY_SECOND_KILLS = 40
 SECOND_KILLS = POWER_CUTS = SOME_KILLS = 10
 STEPS, STEPS_A_STORE, ALL_KILLS = 100, 120, 10_000
 FULL_SECONDS = 3600
@@ -236,9 +237,10 @@ def test_a_second_kill_inside_the_recovery(rig: Rig, figure: Record) -> None:
 
 @pytest.mark.full
 @pytest.mark.timeout(FULL_SECONDS)
-def test_every_second_kill_inside_the_recovery(rig: Rig, figure: Record) -> None:
-    points = rig.points(("before", "half"))
-    judge([rig.check_second(point, *later) for point in points for later in rig.second_points(point)], figure, SECOND)
+def test_many_second_kills_inside_the_recovery(rig: Rig, figure: Record) -> None:
+    dice = random.Random(rig.case.name)
+    points = dice.choices(rig.points(("before", "half")), k=MANY_SECOND_KILLS)
+    judge([rig.check_second(point, *dice.choice(rig.second_points(point))) for point in points], figure, SECOND)
 
 
 def test_a_power_cut_leaves_old_or_new(rig: Rig, figure: Record) -> None:
@@ -256,6 +258,33 @@ def test_every_power_cut_leaves_old_or_new(rig: Rig, figure: Record) -> None:
 def test_a_power_cut_after_a_kill_and_another_try(rig: Rig) -> None:
     syncs = [call for call in rig.calls if "sync" in call.name]  # what each leaves unsynced, none leaves more
     judge([powerloss.check_after_kill(rig, point) for point in rig.points(("before",), syncs)])
+
+
+GOING = ["forget", "sweep a fact"]
+
+
+@pytest.mark.also_full
+@pytest.mark.parametrize("cut", [False, True], ids=["kill", "power cut"])
+@pytest.mark.parametrize("case", [c for c in (*CASES, *MORE) if c.name in GOING], ids=lambda c: c.name)
+def test_what_was_being_taken_out_can_be_restored(
+    case: Case, cut: bool, server: Server, scratch: pathlib.Path, request: pytest.FixtureRequest
+) -> None:
+    """Whatever the moment: the value is there, or in the trash or archive, from where it comes back."""
+    rig, lost = Rig(server, case, scratch), []
+    marks: list[Point | powerloss.State] = [*(powerloss.enumerate_states(rig) if cut else rig.points(KILLS))]
+    if "full" not in (request.config.option.markexpr or ""):
+        marks = random.Random(case.name).sample(marks, SOME_KILLS)
+    for mark in marks:
+        with rig.empty() if isinstance(mark, powerloss.State) else rig.fresh() as store:
+            if isinstance(mark, powerloss.State):
+                mark.write(store)
+            else:
+                rig.run(mark, store)
+            rig.ask(memcli("fact", "restore", KEY), store)
+            seen = rig.ask(memcli("fact", "get", KEY, "--reveal"), store)
+            lost += [f"{mark}: {seen}"] if seen.out != f"{PLAIN}\n" else []
+    assert len(marks) >= 10
+    assert lost == []
 
 
 # Syncs of an acknowledged write: each costs milliseconds of a real disk, and one too few is found above.

@@ -172,6 +172,7 @@ CALLS = {
     "import": "import jsonl {dir}/lines.jsonl",
     "export": "export jsonl {dir}/out.jsonl",
     "doctor": "doctor",
+    "reindex": "reindex",
     "check": "check",
 }
 FREE = ("config", "search")

@@ -585,3 +585,33 @@ def test_names_of_layers_formats_and_words_are_checked(box: Box) -> None:
         assert box.run("context", *words).code == 2
     assert box.run("context", "--receipt", str(box.root / "none" / "x.json")).code in (3, 7)
     assert context.Budget(amount=10).room == 40
+
+
+@pytest.mark.parametrize(
+    "end",
+    ["passwd=", "password: ", "the password is", "api_key =", "Bearer", "token=", "-----BEGIN " + "PRIVATE KEY-----"],
+)
+def test_no_text_swallows_the_words_that_follow_it(box: Box, end: str) -> None:
+    """A finding that begins in a text takes the text, not the quote, the confidence and the source after it."""
+    row = {
+        "kind": "fact",
+        "key": "k",
+        "text": f"odd {end}",
+        "sensitivity": "public",
+        "source": {"id": "an<na", "kind": "user"},
+    }
+    log = {
+        "kind": "episode",
+        "at": box.now,
+        "task": f"task {end}",
+        "text": f"odd {end}",
+        "findings": [f"a {end}", "b"],
+        "sensitivity": "public",
+    }
+    rows = json.dumps(row) + "\n" + json.dumps(log | {"outcome": "failed", "source": {"id": "an<na", "kind": "user"}})
+    box.ok("import", "jsonl", "-", "--trusted", stdin=rows.encode())
+    block = box.ok("context").out
+    assert re.search(r'(?m)^- k: "(?:[^"\\]|\\.)*" \[medium; "user:an\\u003cna"; just now; [0-9a-f-]{36}\]$', block), block
+    assert re.search(r'(?m)^- Task: "(?:[^"\\]|\\.)*" Outcome: failed$', block), block
+    assert re.search(r'(?m)^  Key findings: "(?:[^"\\]|\\.)*", "b"$', block), block
+    assert re.search(r"(?m)^  \[medium; "user:an\\u003cna"; just now; [0-9a-f-]{36}\]$", block), block

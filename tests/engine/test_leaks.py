@@ -318,6 +318,7 @@ def test_every_command_that_reads_is_among_the_channels_or_named_here(box: Box) 
         "work get",
         "work list",
         "doctor",
+        "reindex",
         "check",
         "review show",
         "review accept",

@@ -120,6 +120,23 @@ def test_a_hand_edit_stays(box: Box) -> None:
     assert proposed(box) == {"deploy target": "Render"}
 
 
+@pytest.mark.parametrize("how", ["damaged", "ended and edited", "in the way"])
+def test_what_cannot_be_written_over_is_proposed_and_stops_nothing(box: Box, how: str) -> None:
+    policy(box, policy="immediate")
+    late = stamp(minutes=10)
+    if how != "in the way":
+        box.set("port", "8080", "--ttl", "5", "--source", "url:x")
+    if how == "damaged":
+        box.side("port").write_text("{")
+    elif how == "ended and edited":
+        box.md("port").write_text(box.md("port").read_text().replace("8080", "7070"))
+    else:
+        box.md("port").write_text("---\nkey: other\nsensitivity: internal\n---\n\nx\n")
+    made = remember(box, "The port is 9090. The host is Hetzner.", now=late)
+    assert [p["key"] for p in made["proposed"]] == ["port"]
+    assert [p["key"] for p in made["written"]] == ["host"]
+
+
 def test_a_value_of_a_source_that_is_trusted_no_more_is_superseded(box: Box) -> None:
     policy(box, policy="immediate")
     remember(box, "The deploy target is Heroku.", source="url:https://example.org")

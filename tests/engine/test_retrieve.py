@@ -64,6 +64,8 @@ def test_layers_can_be_chosen(kept: Box) -> None:
 def test_importance_is_at_least_0_3_unless_named(kept: Box) -> None:
     assert "lunch" not in keys(kept.memory.retrieve("lunch", now=at()))["facts"]
     assert "lunch" in keys(kept.memory.retrieve("lunch", min_importance=0.2, now=at()))["facts"]
+    assert "noon" not in kept.ok("retrieve", "lunch").out
+    assert "noon" in kept.ok("retrieve", "lunch", "--min-importance", "0.2").out
 
 
 def test_five_of_each_unless_named(box: Box) -> None:
