@@ -83,9 +83,7 @@ class Plain:
 
     def around(self, rows_: Iterable[Row], reach: int) -> list[Row]:
         given = {r.rid for r in rows_}
-        wanted = {
-            (r.session, r.place + d) for r in (self.by_rid[i] for i in given) for d in range(-reach, reach + 1)
-        }
+        wanted = {(r.session, r.place + d) for r in (self.by_rid[i] for i in given) for d in range(-reach, reach + 1)}
         return [
             r for s in {s for s, _ in wanted} for r in self.session[s] if (s, r.place) in wanted and r.rid not in given
         ]
@@ -104,13 +102,13 @@ def _groups(stem: str) -> set[str]:
 
 
 def corpus(records: Iterable[Any], now: datetime | None = None) -> Plain:
-    """Records in order; the place of an episode is its order in its session."""
+    """Records in order; the place of an episode is its order in its session, from 1."""
     places: Counter[str] = Counter()
     held = []
     for rid, record in enumerate(records, 1):
         session = getattr(record, "session", "") or getattr(record, "run", "")
-        held.append(row(rid, record, places[session], now))
         places[session] += 1
+        held.append(row(rid, record, places[session], now))
     return Plain(held)
 
 

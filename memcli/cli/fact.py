@@ -133,19 +133,16 @@ def list_(
     Example: memcli fact list --domain infra
     """
     from memcli.cli import show
-    from memcli.engine import view
+    from memcli.engine import listing, search
 
     store, now = session.store(ctx), session.now(ctx)
-    seen = view.survey(store, now, labels.sensitivity(clearance), layers=("facts",))
-    chosen = [f for f in seen.facts if _matches(f, tag, domain, source, prefix)]
-    chosen.sort(key=lambda f: f.key)
-    shown = chosen[:n] if n > 0 else chosen
+    wanted = search.Filters(tags=tag, domain=domain, source=source, prefix=prefix)
+    found = listing.facts(store, now, labels.sensitivity(clearance), wanted, max(n, 0))
     half_life = store.settings["decay.fact_half_life_days"]
-    rows = [show.fact(f, now, half_life) for f in shown] if ctx.json or ctx.jsonl else []
-    text = "".join(show.fact_line(f) for f in shown)
-    notes = [f"{seen.withheld} withheld"] if seen.withheld else []
-    if len(shown) < len(chosen):
-        notes.append(f"{len(chosen) - len(shown)} more")
+    rows = [show.fact(f, now, half_life) for f in found.facts] if ctx.json or ctx.jsonl else []
+    text = "".join(show.fact_line(f) for f in found.facts)
+    notes = [f"{found.withheld} withheld"] if found.withheld else []
+    notes += [f"{found.more} more"] if found.more else []
     return Listing(rows, text, notes=tuple(notes))
 
 
@@ -298,13 +295,6 @@ def _live(store: "Store", key: str, now: "datetime") -> "Fact":
         hint = "memcli fact history KEY shows what it was" if ended else "memcli fact list"
         raise errors.NotFound("no current fact of this key" if ended else "no fact of this key", hint=hint)
     return fact
-
-
-def _matches(fact: "Fact", tag: tuple[str, ...], domain: str | None, source: str | None, prefix: str | None) -> bool:
-    if source is not None and source not in (fact.source.id, fact.source.kind, str(fact.source)):
-        return False
-    wanted = set(tag) <= set(fact.tags) and (domain is None or fact.domain == domain)
-    return wanted and (prefix is None or fact.key.startswith(prefix))
 
 
 def _history_line(row: "dict[str, object]") -> str:

@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 # Fitted to talks; `name` and the last four were set by hand. Importance and the like only decide between records that
 # answer about as well.
 WEIGHTS = {
-    "words": 0.053,
-    "coverage": 0.154,
-    "passage": 0.686,
+    "words": 0.060,
+    "coverage": 0.143,
+    "passage": 0.685,
     "name": 0.3,
-    "near": 0.163,
-    "answer": 0.227,
-    "session_best": 0.107,
-    "session_start": 0.064,
-    "speaker": 0.217,
-    "date": 0.587,
+    "near": 0.147,
+    "answer": 0.225,
+    "session_best": 0.111,
+    "session_start": 0.061,
+    "speaker": 0.224,
+    "date": 0.578,
     "when": 0.175,
     "count": 0.145,
-    "question": -0.049,
+    "question": -0.047,
     "importance": 0.12,
     "confidence": 0.06,
     "trust": 0.03,
@@ -40,6 +40,8 @@ WEIGHTS = {
 PLAIN_WEIGHTS = {"importance": 0.5, "confidence": 0.3, "recency": 0.2}
 # Where the verdict changes, set between questions with and without an answer in the store (docs/decisions/0012).
 STRONG_FROM, WEAK_FROM = 0.65, 0.4
+# How much of a question a passage must hold, 0..1, to make results of its rows without a word of the question.
+FOUND_FROM = 0.3
 _OF_WORDS = ("words", "coverage", "passage", "name", "near", "answer", "session_best", "speaker")
 
 
@@ -72,6 +74,14 @@ def rank(corpus: "Corpus", query: str, now: "datetime", limit: int) -> list[Scor
         )
         for score, _, m in found[:limit]
     ]
+
+
+def found(scored: Scored) -> bool:
+    """Is it a result of a search: does it hold a word of the question, or stand in a passage that holds enough of it?
+
+    An answer often repeats no word of the question that it follows ("Two cherries and a plum").
+    """
+    return scored.relevance > 0 or scored.why.get("passage", 0.0) >= FOUND_FROM * WEIGHTS["passage"]
 
 
 def verdict(scored: "Sequence[Scored]") -> str:

@@ -25,7 +25,7 @@ BYTES_PER_TOKEN = 4
 MOST = 1000
 MOST_IMPORTANT = 200
 # The share of the task's meaning that a record must hold to be shown.
-RELEVANT_FROM = 0.2
+RELEVANT_FROM = 0.25
 _LEAST_LINE = 60  # no record's line is shorter: its id alone takes 36
 
 

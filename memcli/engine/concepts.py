@@ -24,8 +24,8 @@ class Concepts:
         self._corpus = corpus
         self._facts: dict[str, Fact | None] = {}
 
-    def __contains__(self, key: str) -> bool:
-        return self.fact(key) is not None
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and self.fact(key) is not None
 
     def learn(self, fact: "Fact") -> None:
         """A fact that has been read already."""

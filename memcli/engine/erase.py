@@ -5,18 +5,18 @@ from datetime import datetime
 from memcli.base.value import Value, value
 from memcli.model import keys
 from memcli.model.records import Episode, Fact
-from memcli.store import archive, episodes, facts, folder, proposals, tombstones
+from memcli.store import archive, episodes, facts, folder, proposals, retrievals, tombstones
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from typing import Any
 
     from memcli.store.folder import Store, Writing
 
 PLACES = ("archive", "trash")
-# Derived databases and caches in .memcli/ begin so; they are made anew from the files.
-_DERIVED = "index."
+# The index in .memcli/; it is made anew from the files.
+_DERIVED, _DERIVED_LOCK = "index.", "index.lock"
 
 
 @value
@@ -24,13 +24,15 @@ class Erasure(Value):
     """What erasing a key takes away.
 
     plan: (layer, file name, place) to the ids of its lines, None for all of them; proposed: live proposals of the key;
-    values: (key, text) of all that goes, the live value included; names: the file names that it had; count: former values.
+    values: (key, text) of all that goes, the live value included; names: the file names that it had; ids: of all of it;
+    count: former values.
     """
 
     plan: dict[tuple[str, str, str], frozenset[str] | None]
     proposed: tuple[Fact, ...]
     values: tuple[tuple[str, str], ...]
     names: tuple[str, ...]
+    ids: frozenset[str]
     count: int
 
 
@@ -40,24 +42,26 @@ def of_key(store: "Store", key: str, gone: list[Fact]) -> Erasure:
     gone: the live facts of the key, which the caller takes out.
     """
     plan: dict[tuple[str, str, str], frozenset[str] | None] = {}
-    said = [(f.key, f.text) for f in gone]
+    all_of_it = list(gone)
     count = 0
     for name, place, rows, old in _former(store, key, gone):
         plan[facts.LAYER, name, place] = None if len(old) == len(rows) else frozenset(old)
-        said += [(f.key, f.text) for f in rows if f.id in old]
+        all_of_it += [f for f in rows if f.id in old]
         count += len(old)
     for name in archive.names(store, proposals.LAYER, "trash"):
         rows = facts_of(archive.read(store, proposals.LAYER, name, "trash"))
         old = {f.id for f in rows if _same_key(f.key, key)}
         if old:
             plan[proposals.LAYER, name, "trash"] = None if len(old) == len(rows) else frozenset(old)
-            said += [(f.key, f.text) for f in rows if f.id in old]
+            all_of_it += [f for f in rows if f.id in old]
     proposed = tuple(p for p in proposals.every(store) if _same_key(p.key, key))
+    all_of_it += proposed
     return Erasure(
         plan=plan,
         proposed=proposed,
-        values=tuple(dict.fromkeys([*said, *((p.key, p.text) for p in proposed)])),
+        values=tuple(dict.fromkeys((f.key, f.text) for f in all_of_it)),
         names=tuple(dict.fromkeys([*(f.name for f in gone), *(name for _, name, _ in plan)])),
+        ids=frozenset(f.id for f in all_of_it),
         count=count,
     )
 
@@ -71,7 +75,7 @@ def carry_out(w: "Writing", what: Erasure, now: datetime) -> None:
             archive.without(store, proposals.LAYER, p.name, {p.id}, "trash")
     for (layer, name, place), held in what.plan.items():
         archive.without(store, layer, name, None if held is None else set(held), place)
-    drop_derived(w)
+    drop_derived(w, what.ids)
 
 
 def bury(w: "Writing", what: Erasure, now: datetime) -> int:
@@ -95,12 +99,18 @@ def check_episode(w: "Writing", episode: Episode, *, again: bool) -> None:
     check(w, episodes.LAYER, "", episode.text or episode.task, again=again)
 
 
-def drop_derived(w: "Writing") -> None:
-    """Remove databases made from the files: pages that are free still hold what was deleted."""
-    with w.store.folder(folder.STATE) as state:
-        gone = [state.remove(name) for name in state.names() if name.startswith(_DERIVED)]
-        if any(gone):
-            state.sync()
+def drop_derived(w: "Writing", gone: "Collection[str]") -> None:
+    """Remove the index (pages that are free still hold what was deleted), and ids and questions from the log of
+    retrievals: a question may say what is forgotten. Whoever builds an index now is waited for: it may hold it too.
+    """
+    from memcli.base import lock
+
+    retrievals.erase(w.store, gone)
+    with w.store.folder(folder.STATE) as state, lock.Lock(state.where(_DERIVED_LOCK), wait_seconds=60):
+        for name in state.names():
+            if name.startswith(_DERIVED) and name != _DERIVED_LOCK:
+                state.remove(name)
+        state.sync()
 
 
 def file_names(store: "Store", key: str) -> list[str]:

@@ -39,10 +39,9 @@ NAMES = (
     "recency",
 )
 K1, B = 0.6, 0.4
-STRONG = 1.5  # a word in the name of a record counts as often
-CANDIDATES = 250
-NEIGHBOURS_OF, REACH = 60, 2
-SESSIONS, ROWS_OF_A_SESSION = 6, 50
+CANDIDATES = 150
+NEIGHBOURS_OF, REACH = 20, 2
+SESSIONS, ROWS_OF_A_SESSION = 4, 50
 TALK_FROM = 4  # so many rows make a session a talk, which has a beginning
 FADING = 0.85  # of a word's weight for the passage, with every place away
 # A neighbour in meaning that is common says nothing, and costs much.
@@ -186,12 +185,12 @@ class _Question:
 
     def look(self, row: "Row", mean_length: float) -> None:
         """BM25 over concepts, each counted by the form that gives most, and how closely each is held."""
-        counts: dict[str, float] = {}
+        counts: dict[str, int] = {}
         meaning = self.meaning
-        for field, worth in ((row.strong, STRONG), (row.weak, 1.0)):
+        for field in (row.strong, row.weak):
             for stem in field.split():
                 if stem in meaning:
-                    counts[stem] = counts.get(stem, 0.0) + worth
+                    counts[stem] = counts.get(stem, 0) + 1
         norm = K1 * (1 - B + B * row.length / mean_length)
         most: dict[int, float] = {}
         held: dict[int, float] = {}
@@ -290,7 +289,7 @@ class _Question:
             near,
             answer,
             best.get(row.session, bm25) if talk else bm25,
-            passage if row.session in long and row.place < 2 and talk else 0.0,
+            passage if row.session in long and row.place <= 2 and talk else 0.0,
             0.0 if not named else 1.0 if talk else SPEAKER_OF_A_FACT,
             dates.near(self.spans, row.at) if self.spans else 0.0,
             1.0 if self.when and flags & signs.TIME else 0.0,

@@ -200,7 +200,7 @@ def _forget_episode(w: "Writing", episode: Episode, now: datetime, purge: bool, 
     erased = 0
     if purge:
         erased = sum(archive.without(w.store, episodes.LAYER, episode.month, {episode.id}, p) for p in erase.PLACES)
-        erase.drop_derived(w)
+        erase.drop_derived(w, {episode.id})
     return Forgotten(layer=episodes.LAYER, ids=(episode.id,), erased=erased, tombstones=buried)
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from memcli.engine.context import Block
     from memcli.engine.doctor import Finding
     from memcli.engine.forget import Forgotten
+    from memcli.engine.indexing import Built
     from memcli.engine.load import Report as ImportReport
     from memcli.engine.memorize import Remembered, RememberFields
     from memcli.engine.recount import EpisodeFields
@@ -87,9 +88,10 @@ class Memory(memory_layers.Layers):
         now: datetime | None = None,
     ) -> list[Fact]:
         """Current facts that the clearance covers, by key."""
-        seen = view.survey(self.store, _now(now), labels.sensitivity(clearance), layers=("facts",))
-        chosen = (f for f in seen.facts if f.key.startswith(prefix) and domain in (None, f.domain))
-        return sorted((f for f in chosen if tag is None or tag in f.tags), key=lambda f: f.key)
+        from memcli.engine import listing, search
+
+        wanted = search.Filters(tags=() if tag is None else (tag,), domain=domain, prefix=prefix)
+        return list(listing.facts(self.store, _now(now), labels.sensitivity(clearance), wanted).facts)
 
     def rename_fact(self, key: str, new_key: str, *, now: datetime | None = None) -> Fact:
         """Give a fact another key; its history follows."""
@@ -217,15 +219,26 @@ class Memory(memory_layers.Layers):
         return work.clear(self.store, session, dry_run=dry_run)
 
     def search(
-        self, query: str, *, limit: int = 20, clearance: str = "internal", now: datetime | None = None, **filters: "Any"
+        self,
+        query: str,
+        *,
+        limit: int = 20,
+        clearance: str = "internal",
+        as_of: datetime | None = None,
+        fresh: bool = False,
+        now: datetime | None = None,
+        **filters: "Any",
     ) -> "list[Hit]":
-        """Records that hold words of the query, best first; filters as in engine.search.Filters."""
+        """Records that answer the query, best first; filters as in engine.search.Filters. as_of: what was known then;
+        fresh: compare every file with the index first, however many there are."""
         from memcli.engine import search
         from memcli.store import retrievals
 
         wanted, at = search.Filters(**filters), _now(now)
         label = labels.sensitivity(clearance)
-        found = search.search(self.store, query, now=at, limit=limit, clearance=label, filters=wanted)
+        found = search.search(
+            self.store, query, now=at, limit=limit, clearance=label, filters=wanted, as_of=as_of, fresh=fresh
+        )
         served = [(h.record.id, h.relevance) for h in found.hits]
         retrievals.note(self.store, "search", query, now=at, served=served, verdict=found.verdict)
         return list(found.hits)
@@ -265,11 +278,22 @@ class Memory(memory_layers.Layers):
             sweep.check_brake(self.store, plan)
         return sweep.apply(self.store, plan)
 
-    def doctor(self, *, fix: bool = False, now: datetime | None = None) -> "list[Finding]":
-        """What is wrong in the store; fix does first what is safe."""
+    def doctor(self, *, fix: bool = False, deep: bool = False, now: datetime | None = None) -> "list[Finding]":
+        """What is wrong in the store; fix does first what is safe; deep compares the index with every record."""
         if fix:
             doctor.mend(self.store, _now(now))
-        return doctor.examine(self.store, _now(now))
+        found = doctor.examine(self.store, _now(now))
+        if not deep:
+            return found
+        from memcli.engine import indexing
+
+        return found + indexing.compare(self.store, fix=fix)
+
+    def reindex(self) -> "Built":
+        """Build the index anew from the files; how many records, and how many bytes it takes."""
+        from memcli.engine import indexing
+
+        return indexing.reindex(self.store)
 
     def status(self, *, now: datetime | None = None) -> "dict[str, Any]":
         """What is in the store, in numbers."""

@@ -111,7 +111,7 @@ def _served(corpus: Look, ranked: "list[Scored]", asked: _Query, wanted: Filters
     rest = iter(ranked)
     for scored in rest:
         record = corpus.record(scored.row)
-        if record is not None and _passes(record, wanted) and _holds(record, asked):
+        if record is not None and passes(record, wanted) and _holds(record, asked):
             hits.append(_hit(scored, record))
         if len(hits) == limit:
             break
@@ -151,6 +151,7 @@ def _scope(wanted: Filters, asked: _Query) -> Scope:
             "(r.source = :source OR r.kind = :source OR r.kind || ':' || r.source = :source OR r.source GLOB '*[[]*')",
         ),
         ("domain", "r.domain = :domain"),
+        ("prefix", "(substr(r.key, 1, length(:prefix)) = :prefix OR instr(r.key, '['))"),
         ("session", "r.session != ''"),
         ("outcome", "r.outcome = :outcome"),
         ("concept", "instr(r.concepts, :concept)"),
@@ -162,6 +163,11 @@ def _scope(wanted: Filters, asked: _Query) -> Scope:
     phrases = tuple(p for phrase in asked.phrases if (p := tuple(words.terms(phrase))))
     without = tuple(t for word in asked.without if " " not in word for t in words.terms(word)[:1])
     return Scope(conditions=tuple(conditions), values=values, phrases=phrases, without=without)
+
+
+def scope(wanted: Filters) -> Scope:
+    """Filters alone as the index can check them; `passes` decides."""
+    return _scope(wanted, _Query(text="", phrases=(), without=()))
 
 
 def _layers(wanted: Filters) -> str:
@@ -176,7 +182,7 @@ def _layers(wanted: Filters) -> str:
 
 def _values(wanted: Filters) -> "dict[str, Any]":
     found: dict[str, Any] = {}
-    for name in ("domain", "source", "session", "outcome"):
+    for name in ("domain", "source", "session", "outcome", "prefix"):
         if getattr(wanted, name) is not None:
             found[name] = getattr(wanted, name)
     if wanted.concept is not None:
@@ -201,7 +207,8 @@ def _holds(record: "Record", asked: _Query) -> bool:
     return not any(w in text if " " in w else words.stem(w) in stems for w in asked.without)
 
 
-def _passes(record: "Record", f: Filters) -> bool:
+def passes(record: "Record", f: Filters) -> bool:
+    """Whether a record is what the filters ask for."""
     when = policy.last_seen(record) if isinstance(record, Fact) else policy.since(record)
     if (f.since and when < f.since) or (f.until and when > f.until) or policy.importance(record) < f.min_importance:
         return False

@@ -2,13 +2,14 @@
 
 A build happens in a file aside that gets its name when it is whole, so nobody ever sees half of one. A damaged index is
 never mended: the next number is built and the old one removed. A file that others may still have open is thus never
-written over (https://www.sqlite.org/howtocorrupt.html, §2.4). Where the store cannot be written, the index is built in
-memory for each call: slower, with the same answers.
+written over (https://www.sqlite.org/howtocorrupt.html, §2.4), nor is its name given again: somebody who has just opened the old
+one would find the new one's log beside it. Where the store cannot be written, the index is built in memory for each
+call: slower, with the same answers.
 """
 
 import os
 
-from memcli.base import errors, files, lock
+from memcli.base import clock, errors, files, lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,10 +24,11 @@ STATE = ".memcli"
 LOCK = "index.lock"
 TOUCHED = "index.touched"
 # Counts up with every change of the tables or of what they hold.
-SCHEMA = 8
+SCHEMA = 9
 _PREFIX, _SUFFIX, _NEW = "index.", ".sqlite", "index.new"
 _TAILS = ("", "-wal", "-shm", "-journal")
 _WAIT_SECONDS = 60.0
+_MOST_DIGITS = 15
 
 _TABLES = """
 CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -35,7 +37,8 @@ CREATE TABLE folder(layer INTEGER PRIMARY KEY, stamp INTEGER, checked_ns INTEGER
 CREATE TABLE tally(layer INTEGER, level INTEGER, replaced INTEGER, count INTEGER,
   PRIMARY KEY(layer, level, replaced)) WITHOUT ROWID;
 CREATE TABLE pair(layer INTEGER, name TEXT, md_time INTEGER, md_mark INTEGER, side_time INTEGER, side_mark INTEGER,
-  PRIMARY KEY(layer, name)) WITHOUT ROWID;
+  temps INTEGER, loose INTEGER, PRIMARY KEY(layer, name)) WITHOUT ROWID;
+CREATE INDEX pair_loose ON pair(layer) WHERE loose;
 CREATE TABLE log(month TEXT PRIMARY KEY, time INTEGER, mark INTEGER, size INTEGER, crc INTEGER) WITHOUT ROWID;
 CREATE TABLE record(
   rid INTEGER PRIMARY KEY, layer INTEGER, name TEXT, start INTEGER, stop INTEGER, id TEXT, key_hash INTEGER, key TEXT,
@@ -75,6 +78,8 @@ def connect(path: str) -> "Connection":
 
     con = _sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None, uri=True, check_same_thread=False)
     con.execute("PRAGMA secure_delete = ON")
+    con.execute("PRAGMA temp_store = MEMORY")  # what is sorted holds words of records, and would go to /var/tmp
+    con.execute("PRAGMA synchronous = NORMAL")  # what a power cut takes is read from the files again
     return con
 
 
@@ -85,11 +90,24 @@ def damage() -> "tuple[type[Exception], ...]":
     return (_sqlite3.DatabaseError,)
 
 
+def nonsense() -> "tuple[type[Exception], ...]":
+    """What is raised for a database that is sound but holds what none of ours holds: `damage`, and values of odd types."""
+    return (*damage(), TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
+
+
+def flush(con: "Connection") -> bool:
+    """Write the log over into the database and empty it; False when another reader stood in the way for a second."""
+    con.execute("PRAGMA busy_timeout = 1000")
+    busy = con.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    con.execute(f"PRAGMA busy_timeout = {int(_WAIT_SECONDS * 1000)}")
+    return not busy
+
+
 def make_tables(con: "Connection", made_of: str) -> None:
     """The empty tables, in a transaction that is left open. made_of: what the contents depend on beside the files."""
     con.execute("BEGIN")
     _run(con, _TABLES)
-    con.execute("INSERT INTO meta VALUES('made_of', ?), ('change', 0)", (made_of,))
+    con.execute("INSERT INTO meta VALUES('made_of', ?), ('change', 0), ('unclean', 0)", (made_of,))
 
 
 def make_indexes(con: "Connection") -> None:
@@ -106,10 +124,12 @@ def _run(con: "Connection", script: str) -> None:
 def current(store: "Store", made_of: str) -> "Connection | None":
     """The newest whole index, if it is of this version and of these settings."""
     with store.folder(STATE) as state:
-        found = max(_numbers(state), default=0)
+        listed = state.names()
+        found = max(_numbered(listed), default=0)
         if not found or _odd(state, _name(found)):
             return None
         path = state.where(_name(found))
+        _clear(state, [n for n in listed if _number(n) not in (0, found)])
     con = None
     try:
         con = connect(f"file:{_quoted(path)}?mode=rw")
@@ -134,16 +154,19 @@ def build(store: "Store", made_of: str, fill: "Callable[[Connection], None]", *,
             if ready is not None:
                 return ready
             _remove(state, [_NEW])
-            old = _numbers(state)
+            held = _held(state)
             state.create(_NEW, b"")
             try:
                 _fill(state.where(_NEW), made_of, fill)
                 state.sync_file(_NEW)
-                state.rename(_NEW, name := _name(max(old, default=0) + 1))
+                # A purge removes the lock too: what was read before it must not come back.
+                if _held(state) != held:
+                    raise errors.SystemFailure("the index was removed while it was built", path=state.path)
+                state.rename(_NEW, name := _name(_next(state)))
             except BaseException:
                 _remove(state, [_NEW])
                 raise
-            _remove(state, [_name(n) for n in old])
+            _clear(state, [n for n in state.names() if _number(n) and not n.startswith(name)])
         return connect(f"file:{_quoted(state.where(name))}?mode=rw")
 
 
@@ -160,7 +183,7 @@ def discard(store: "Store") -> None:
     """Remove the index with all that it may still hold of records that are gone; the next reader builds it."""
     with store.folder(STATE) as state:
         if not state.missing:
-            _remove(state, [*(_name(n) for n in _numbers(state)), _NEW, TOUCHED])
+            _clear(state, [n for n in state.names() if _number(n) or n.startswith((_NEW, TOUCHED))])
 
 
 def size_bytes(store: "Store") -> int:
@@ -171,8 +194,9 @@ def size_bytes(store: "Store") -> int:
 
 
 def _fill(path: str, made_of: str, fill: "Callable[[Connection], None]") -> None:
-    con = connect(f"file:{_quoted(path)}?mode=rw")
+    con = None
     try:
+        con = connect(f"file:{_quoted(path)}?mode=rw")
         # Stopped half-way the file is thrown away, so that nothing needs a journal.
         con.execute("PRAGMA journal_mode = OFF")
         con.execute("PRAGMA synchronous = OFF")
@@ -184,18 +208,31 @@ def _fill(path: str, made_of: str, fill: "Callable[[Connection], None]") -> None
     except damage() as e:
         raise errors.SystemFailure(f"cannot build the index: {e}", path=path) from e
     finally:
-        con.close()
-
-
-def _numbers(state: files.Folder) -> list[int]:
-    return list(_numbered(state.names()))
+        if con is not None:
+            con.close()
 
 
 def _numbered(names: list[str]) -> "Iterator[int]":
-    for n in names:
-        digits = n.removeprefix(_PREFIX).removesuffix(_SUFFIX)
-        if n == f"{_PREFIX}{digits}{_SUFFIX}" and digits.isascii() and digits.isdigit() and len(digits) < 16:
-            yield int(digits)
+    return (_number(n) for n in names if n.endswith(_SUFFIX) and 0 < _number(n) < 10**_MOST_DIGITS)
+
+
+def _number(name: str) -> int:
+    """The number of the index that a file belongs to, be it the database or what SQLite keeps beside it; 0 for others."""
+    digits, dot, tail = name.removeprefix(_PREFIX).partition(_SUFFIX)
+    ours = name.startswith(_PREFIX) and dot and tail in _TAILS and digits.isascii() and digits.isdigit()
+    return int(digits) if ours and digits[0] != "0" else 0
+
+
+def _next(state: files.Folder) -> int:
+    """A number that no index had: greater than all that are there, and than all that were, for time goes on."""
+    number = max(max(_numbered(state.names()), default=0) + 1, clock.wall_ns() // 10**6)
+    return number if number < 10**_MOST_DIGITS else 1
+
+
+def _held(state: files.Folder) -> "tuple[int, int] | None":
+    """What tells the lock's file from any that takes its place."""
+    info = state.info(LOCK)
+    return None if info is None else (info.st_ino, info.st_ctime_ns)
 
 
 def _name(number: int) -> str:
@@ -207,6 +244,15 @@ def _odd(state: files.Folder, name: str) -> bool:
     import stat
 
     return any((info := state.info(name + tail)) and not stat.S_ISREG(info.st_mode) for tail in _TAILS)
+
+
+def _clear(state: files.Folder, names: list[str]) -> None:
+    """Remove what can be removed: a folder in the place of a file stays."""
+    for name in names:
+        try:
+            state.remove(name)
+        except errors.SystemFailure:
+            continue
 
 
 def _remove(state: files.Folder, names: list[str]) -> None:

@@ -149,7 +149,7 @@ def _labels(record: "Record") -> tuple[str, ...]:
 def _described(record: "Record", mask: "Callable[[str], str]") -> "dict[str, Any]":
     found = {
         "kind": record.source.kind,
-        "via": record.source.via,
+        "via": record.source.via if record.source.via in labels.KIND_TRUST else "",
         "source": mask(record.source.id),
         "tags": listed(record.tags, mask),
         "speaker": words.fold(mask(signs.speaker(record))),

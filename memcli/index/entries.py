@@ -42,6 +42,8 @@ class Entries:
         self.sessions: set[str] = set()
         self._tally: dict[tuple[int, int, bool], int] = {}
         self._stems: set[str] = set()
+        self._left: set[str] = set()
+        self._thinned: set[str] = set()
 
     def add(
         self,
@@ -72,7 +74,7 @@ class Entries:
         }
         if mark:
             row["key_hash"] = mark
-        rid = self.con.execute(_INSERT, [row[c] for c in COLUMNS]).lastrowid
+        rid = self._insert([row[c] for c in COLUMNS])
         self._added += 1
         if self._progress is not None and self._added % _STEP == 0:
             self._progress(self._added)
@@ -81,19 +83,28 @@ class Entries:
         if row["session"]:
             self.sessions.add(row["session"])
         if stems is None:
-            return int(rid)
+            return rid
+        stems = _sound(stems[0]), _sound(stems[1])
         self.con.execute("INSERT INTO stems VALUES(?, ?, ?)", (rid, *stems))
         if not self.bulk:
             self.con.execute("INSERT INTO words(rowid, strong, weak) VALUES(?, ?, ?)", (rid, *stems))
             self._stems.update(*(s.split() for s in stems))
-        return int(rid)
+        return rid
+
+    def _insert(self, values: "list[Any]") -> int:
+        try:
+            return int(self.con.execute(_INSERT, values).lastrowid)
+        except UnicodeEncodeError:
+            return int(self.con.execute(_INSERT, [_sound(v) if isinstance(v, str) else v for v in values]).lastrowid)
 
     def drop(self, where: str, values: "Iterable[Any]") -> list[tuple[int, str, int]]:
         """Take rows out; their (key_hash, id, level). where: an SQL condition."""
-        sql = f"SELECT rid, key_hash, id, level, rival, layer, supersedes FROM record WHERE {where}"
+        sql = f"SELECT rid, key_hash, id, level, rival, layer, supersedes, session FROM record WHERE {where}"
         found = self.con.execute(sql, tuple(values)).fetchall()
-        for rid, _, _, level, rival, layer, supersedes in found:
+        for rid, _, _, level, rival, layer, supersedes, session in found:
             self.hide(rid)
+            if session:
+                self._thinned.add(session)
             self.con.execute("DELETE FROM record WHERE rid = ?", (rid,))
             if not rival:
                 self._count(layer, level, bool(supersedes), -1)
@@ -111,6 +122,7 @@ class Entries:
                 self.con.execute(
                     "INSERT INTO words(words, rowid, strong, weak) VALUES('delete', ?, ?, ?)", (rid, *stems)
                 )
+                self._left.update(*(s.split() for s in stems))
             self.con.execute("DELETE FROM stems WHERE rid = ?", (rid,))
 
     def finish(self) -> None:
@@ -122,13 +134,18 @@ class Entries:
         if self.bulk:
             database.make_indexes(self.con)
             self._number("")
+            self.sessions.clear()
             self.con.execute("INSERT INTO words(words) VALUES('rebuild')")
-            self.con.execute(f"INSERT INTO spelling(stem) SELECT term FROM vocabulary WHERE {_SPELLED}")
+            terms = self.con.execute("SELECT term FROM vocabulary").fetchall()
+            self.con.executemany("INSERT INTO spelling(stem) VALUES(?)", [t for t in terms if _spelled(*t)])
             self.con.execute("INSERT INTO letters(letters) VALUES('rebuild')")
             return
-        for session in self.sessions:
+        for session in self._thinned:
+            self._number(session)
+        for session in self.sessions - self._thinned:
             self._append_place(session)
         self._spell()
+        self._unspell()
         if self.withdrew:
             self._clean()
 
@@ -153,10 +170,18 @@ class Entries:
 
     def _spell(self) -> None:
         for stem in self._stems:
-            if 4 <= len(stem) <= 24 and stem.isalpha():
+            if _spelled(stem):
                 made = self.con.execute("INSERT OR IGNORE INTO spelling(stem) VALUES(?)", (stem,))
                 if made.rowcount > 0:
                     self.con.execute("INSERT INTO letters(rowid, stem) VALUES(?, ?)", (made.lastrowid, stem))
+
+    def _unspell(self) -> None:
+        """Words that no record holds any more are no spelling of anything."""
+        for stem in self._left - self._stems:
+            known = _spelled(stem) and self.con.execute("SELECT rid FROM spelling WHERE stem = ?", (stem,)).fetchone()
+            if known and not self.con.execute("SELECT 1 FROM vocabulary WHERE term = ?", (stem,)).fetchone():
+                self.con.execute("INSERT INTO letters(letters, rowid, stem) VALUES('delete', ?, ?)", (*known, stem))
+                self.con.execute("DELETE FROM spelling WHERE rid = ?", known)
 
     def _clean(self) -> None:
         """Nothing of a text that was withdrawn may stay: not in the engine's segments, not in the spelling."""
@@ -165,4 +190,11 @@ class Entries:
         self.con.execute("INSERT INTO letters(letters) VALUES('rebuild')")
 
 
-_SPELLED = "length(term) BETWEEN 4 AND 24 AND term NOT GLOB '*[0-9_]*'"
+def _spelled(stem: str) -> bool:
+    """True for what may be a misspelled word: not short, not endless, letters alone."""
+    return 4 <= len(stem) <= 24 and stem.isalpha()
+
+
+def _sound(text: str) -> str:
+    """Text as SQLite takes it: a surrogate that stands alone, which a hand may write into a log, becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()

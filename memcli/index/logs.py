@@ -52,9 +52,7 @@ def apply(entries: "Entries", store: "Store", change: Change) -> None:
             known = con.execute("SELECT size, crc FROM log WHERE month = ?", (month,)).fetchone()
             grown = known is not None and len(data) >= known[0] and crc32(data[: known[0]]) == known[1]
             start = known[0] if grown else 0
-            if start and not monthly.raised_labels(data[start:]):
-                _add(entries, month, data, start)
-            else:
+            if not (start and _add(entries, month, data, start)):
                 _compare(entries, month, data)
             con.execute("INSERT OR REPLACE INTO log VALUES(?, ?, ?, ?, ?)", (month, *stamps, len(data), crc32(data)))
 
@@ -67,6 +65,8 @@ def serve(store: "Store", month: str, start: int, stop: int, id_: str, level: in
     if found is None:
         return None
     label = max(found.sensitivity, labels.Sensitivity(level))
+    if b"<!-- raise " + id_.encode() in data:  # after the index was asked, or before it
+        label = max(label, monthly.raised_labels(data).get(id_, labels.PUBLIC))
     return found.replace(month=month, sensitivity=label)
 
 
@@ -78,18 +78,29 @@ def _read(folder: files.Folder, month: str) -> bytes:
         return b""
 
 
-def _add(entries: "Entries", month: str, data: bytes, start: int) -> None:
-    """What was appended; an id that is there already makes all of the month be compared."""
+def _add(entries: "Entries", month: str, data: bytes, start: int) -> bool:
+    """Take in what was appended by itself; False, with nothing done, when it may change what stands before it.
+
+    It stands alone when the log ended with a whole entry, when all of its end markers are of entries that begin in it, and
+    when no label is raised by it or for it.
+    """
+    con = entries.con
+    sql = "SELECT 1 FROM record WHERE layer = 1 AND name = ? AND stop = ? LIMIT 1"
+    if len(data) > start and con.execute(sql, (month, start)).fetchone() is None:
+        return False
     placed = monthly.placed(data[start:], month)
-    for _, _, entry in placed:
-        if entries.con.execute(
-            "SELECT 1 FROM record WHERE id = ? AND layer = 1 AND name = ?", (entry.id, month)
-        ).fetchone():
-            _compare(entries, month, data)
-            return
+    ids = {entry.id for _, _, entry in placed}
+    if monthly.raised_labels(data[start:]) or not ids.issuperset(monthly.ended_ids(data[start:])):
+        return False
+    if not ids.isdisjoint(monthly.raised_labels(data[:start])):
+        return False
+    sql = "SELECT 1 FROM record WHERE id = ? AND layer = 1 AND name = ?"
+    if any(con.execute(sql, (id_, month)).fetchone() for id_ in ids):
+        return False
     for begin, end, entry in placed:
         span, mark = (start + begin, start + end), crc32(data[start + begin : start + end])
         entries.add(rows.EPISODE, month, entry, span=span, mark=mark)
+    return True
 
 
 def _compare(entries: "Entries", month: str, data: bytes) -> None:

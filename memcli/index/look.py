@@ -192,6 +192,11 @@ class Look:
             current=current, expired=expired, blocked=blocked, faded=faded, superseded=superseded, withheld=withheld
         )
 
+    def withheld(self, layer: int) -> int:
+        """How many current records of a layer are above the clearance."""
+        sql = f"SELECT count(*) FROM record r WHERE {_CURRENT.replace('<=', '>', 1)} AND r.layer = :layer"
+        return int(self.con.execute(sql, {**self._values, "layer": layer}).fetchone()[0])
+
     def ended(self) -> "list[tuple[str, int, str, str, str]]":
         """What the reader is cleared for and does not get: id, layer, key, supersedes, and expired, faded or blocked."""
         over = (

@@ -1,11 +1,13 @@
 """Facts and procedures in the index: which of their files changed, and reading those again.
 
 Whether a file changed is told by its ctime, inode and size. Whether a folder gained or lost names is told by its mtime.
-Editors that write in place leave the folder's time alone, so each read looks at every `.md`, up to WATCHED of them;
-above that, and for whatever else may slip through, all is looked at once RECHECK_NS have passed.
+Editors that write in place leave the folder's time alone, so each read looks at both files of every record, up to WATCHED
+records; above that, and where the folder was only known from what writers said, all is looked at once RECHECK_NS have
+passed.
 """
 
 from array import array
+from zlib import crc32
 
 from memcli.base import clock
 from memcli.base.value import Value, value
@@ -21,33 +23,35 @@ if TYPE_CHECKING:
     from memcli.index.entries import Entries
     from memcli.store.folder import Store
 
-    Stamps = dict[str, tuple[int, int, int, int]]
+    # Of the two files of a name, and of what stopped writers left beside them.
+    Stamps = dict[str, tuple[int, int, int, int, int]]
+    Known = tuple[int, int, int, int, str | None, bytes]
 
 LAYERS = ((rows.FACT, facts.LAYER), (rows.PROCEDURE, procedures.LAYER))
-WATCHED = 20_000
+WATCHED = 10_000
 RECHECK_NS = 30 * 10**9
 # What changed so short a time ago may change again within the same tick of the file system's clock.
 _TICK_NS = 50 * 10**6
-# How sure the state of a folder is: look at all of it next time, look at all of it before long, sure.
-_RACY, _CHAINED, _CERTAIN = 0, 1, 2
+# How sure the state of a folder is: look at all of it next time, the same unless a writer says what it did and there is
+# much to look at, look at all of it before long, sure.
+_RACY, _CHAINED_RACY, _CHAINED, _CERTAIN = 0, 1, 2, 3
+# So many records may have changed since the files to watch were written down, until they are written down again.
+_MOST_LOOSE = 200
+_CHUNK = 500
 
 
 @value
 class Change(Value):
     """What is new in a folder. stamps: of the names that are to be read again; gone: names without files; temps: whether
-    a stopped writer's files lie there."""
+    a stopped writer's files lie there; whole, checked_ns: whether all was looked at, and when, else 0."""
 
     stamp: int
+    checked_ns: int
     certain: int
     whole: bool
     temps: bool
     stamps: "Stamps"
     gone: tuple[str, ...]
-
-    @property
-    def nothing(self) -> bool:
-        """True when no record has to be read again."""
-        return not self.stamps and not self.gone
 
 
 def changed(con: "Connection", store: "Store", layer: int, *, watch: bool, fresh: bool) -> Change | None:
@@ -63,23 +67,33 @@ def changed(con: "Connection", store: "Store", layer: int, *, watch: bool, fresh
         if known is None or fresh:
             return _all(con, folder, layer, stamp, wall)
         due = not 0 <= wall - known[1] < RECHECK_NS
-        if known[2] == _RACY or (due and known[2] == _CHAINED):
+        if known[2] != _CERTAIN and (due or _unsure(known, stamp)):
             return _all(con, folder, layer, stamp, wall)
-        if stamp != known[0]:
-            names = touched.between(store, dict(LAYERS)[layer], known[0], stamp)
-            if names is None:
-                return _all(con, folder, layer, stamp, wall)
-            return _some(folder, names, stamp, wall, temps=bool(known[3]))
-        return _edited(con, folder, layer, known, wall, due=due) if watch else None
+        edited = _edited(con, folder, layer, known, wall, due=due) if watch or due else None
+        if stamp == known[0]:
+            return edited
+        names = touched.between(store, dict(LAYERS)[layer], known[0], stamp)
+        if names is None:
+            return _all(con, folder, layer, stamp, wall)
+        return _some(folder, names, stamp, wall, temps=bool(known[3]), edited=edited)
+
+
+def _unsure(known: "Known", stamp: int) -> bool:
+    """A folder that changed within this tick may have changed again without another time."""
+    many = known[4] is None
+    return known[2] == _RACY or (known[2] == _CHAINED_RACY and (stamp == known[0] or not many))
 
 
 def apply(entries: "Entries", store: "Store", layer: int, change: Change) -> None:
     """Read again what changed and note the state of the folder."""
     con, every = entries.con, facts if layer == rows.FACT else procedures
     upset: set[tuple[int, str]] = set()
+    shown_before: list[tuple[int, str]] = []
     with store.folder(dict(LAYERS)[layer]) as folder:
         for name in change.gone:
-            upset.update((h, i) for h, i, _ in entries.drop("layer = ? AND name = ?", (layer, name)))
+            before = entries.drop("layer = ? AND name = ?", (layer, name))
+            shown_before += [(h, i) for h, i, level in before if level <= document.SHOWN_UP_TO]
+            upset.update((h, i) for h, i, _ in before)
             con.execute("DELETE FROM pair WHERE layer = ? AND name = ?", (layer, name))
         for name, stamps in change.stamps.items():
             before = [] if entries.bulk else entries.drop("layer = ? AND name = ?", (layer, name))
@@ -90,14 +104,35 @@ def apply(entries: "Entries", store: "Store", layer: int, change: Change) -> Non
             shown = record is not None and record.sensitivity <= document.SHOWN_UP_TO
             entries.withdrew |= not shown and any(level <= document.SHOWN_UP_TO for _, _, level in before)
             upset.update((h, i) for h, i, _ in before)
-            con.execute("INSERT OR REPLACE INTO pair VALUES(?, ?, ?, ?, ?, ?)", (layer, name, *stamps))
+            if record is not None and record.state == "half":
+                stamps = (-1, *stamps[1:])  # it is read from the archive too
+            con.execute("INSERT OR REPLACE INTO pair VALUES(?, ?, ?, ?, ?, ?, ?, 1)", (layer, name, *stamps))
         if layer == rows.FACT and not entries.bulk:
             _settle(entries, store, folder, upset)
-    if change.nothing and not change.whole:
-        con.execute("UPDATE folder SET checked_ns = ? WHERE layer = ?", (clock.wall_ns(), layer))
-        return
-    state = (layer, change.stamp, clock.wall_ns(), change.certain, change.temps, *_watched(con, layer))
-    con.execute("INSERT OR REPLACE INTO folder VALUES(?, ?, ?, ?, ?, ?, ?)", state)
+    entries.withdrew |= any(_hidden_now(con, layer, *each) for each in shown_before)
+    _note(con, layer, change)
+
+
+def _hidden_now(con: "Connection", layer: int, key_hash: int, id_: str) -> bool:
+    """True when what had been shown under a name that is gone stands under another one and is shown no more."""
+    sql = "SELECT 1 FROM record WHERE layer = ? AND level > ? AND (key_hash = ? OR (id = ? AND id != '')) LIMIT 1"
+    found = con.execute(sql, (layer, int(document.SHOWN_UP_TO), key_hash, id_)).fetchone()
+    return found is not None
+
+
+def _note(con: "Connection", layer: int, change: Change) -> None:
+    """The state of the folder; the files to watch are written down anew when many records have changed since."""
+    if change.whole:
+        state = (layer, change.stamp, change.checked_ns, change.certain, change.temps, "", b"")
+        con.execute("INSERT OR REPLACE INTO folder VALUES(?, ?, ?, ?, ?, ?, ?)", state)
+    else:
+        sql = "UPDATE folder SET stamp = ?, checked_ns = max(checked_ns, ?), certain = ?, temps = ? WHERE layer = ?"
+        con.execute(sql, (change.stamp, change.checked_ns, change.certain, change.temps, layer))
+        sql = "SELECT count(*) FROM (SELECT 1 FROM pair WHERE layer = ? AND loose LIMIT ?)"
+        if con.execute(sql, (layer, _MOST_LOOSE + 1)).fetchone()[0] <= _MOST_LOOSE:
+            return
+    con.execute("UPDATE pair SET loose = 0 WHERE layer = ? AND loose", (layer,))
+    con.execute("UPDATE folder SET names = ?, times = ? WHERE layer = ?", (*_watched(con, layer), layer))
 
 
 def tidy(con: "Connection") -> list[str]:
@@ -108,10 +143,12 @@ def tidy(con: "Connection") -> list[str]:
 
 def _all(con: "Connection", folder: "Folder", layer: int, stamp: int, wall: int) -> Change:
     listed = folder.names()
-    stamps = _stamps(folder, pair.stems(listed), wall)
-    known = _known(con, layer)
+    temps = _temps(folder, listed, wall)
+    stamps = {n: (*s[:4], temps.get(n, 0)) for n, s in _stamps(folder, pair.stems(listed), wall).items()}
+    known = _listed(con, layer)
     return Change(
         stamp=stamp,
+        checked_ns=wall,
         certain=_RACY if wall - stamp < _TICK_NS else _CERTAIN,
         whole=True,
         temps=any(n.endswith(".tmp") for n in listed),
@@ -120,13 +157,16 @@ def _all(con: "Connection", folder: "Folder", layer: int, stamp: int, wall: int)
     )
 
 
-def _some(folder: "Folder", names: "Iterable[str]", stamp: int, wall: int, *, temps: bool) -> Change:
-    """What memcli's own writers say they changed."""
-    stamps = _stamps(folder, names, wall)
+def _some(
+    folder: "Folder", names: "Iterable[str]", stamp: int, wall: int, *, temps: bool, edited: "Change | None"
+) -> Change:
+    """What memcli's own writers say they changed, and what was edited in place meanwhile."""
+    stamps = (edited.stamps if edited else {}) | _stamps(folder, names, wall)
     there = {n: s for n, s in stamps.items() if s[0] or s[2]}
     return Change(
         stamp=stamp,
-        certain=_CHAINED,
+        checked_ns=edited.checked_ns if edited else 0,
+        certain=_CHAINED_RACY if wall - stamp < _TICK_NS else _CHAINED,
         whole=False,
         temps=temps,
         stamps=there,
@@ -135,44 +175,80 @@ def _some(folder: "Folder", names: "Iterable[str]", stamp: int, wall: int, *, te
 
 
 def _edited(
-    con: "Connection",
-    folder: "Folder",
-    layer: int,
-    known: "tuple[int, int, int, int, str | None, bytes]",
-    wall: int,
-    *,
-    due: bool,
+    con: "Connection", folder: "Folder", layer: int, known: "Known", wall: int, *, due: bool
 ) -> Change | None:
-    """Edits in place of `.md` files: all are looked at on each read where there are few, else now and then."""
+    """Edits in place: all files are looked at on each read where there are few, else now and then."""
     stamp, _, certain, temps, names, times = known
     many = names is None
-    if names and array("q", folder.change_times(names.split("\n"))).tobytes() == times:
-        return None
     if many and not due:
         return None
-    listed = con.execute("SELECT name, md_time, md_mark FROM pair WHERE layer = ?", (layer,)).fetchall()
-    now = folder.stamps([row[0] for row in listed], pair.MD)
-    odd = [row[0] for row, found in zip(listed, now, strict=True) if row[1:] != found]
+    rows = _listed(con, layer) if many or names == "" else _suspects(con, folder, layer, names or "", times)
+    stamps = _stamps(folder, rows, wall)
+    odd = {n: (*s[:4], rows[n][4]) for n, s in stamps.items() if s[:4] != rows[n][:4]}
     if not odd and not many:
         return None
     return Change(
-        stamp=stamp, certain=certain, whole=False, temps=bool(temps), stamps=_stamps(folder, odd, wall), gone=()
+        stamp=stamp,
+        checked_ns=wall if many else 0,
+        certain=certain,
+        whole=False,
+        temps=bool(temps),
+        stamps=odd,
+        gone=(),
     )
 
 
+def _suspects(con: "Connection", folder: "Folder", layer: int, names: str, times: bytes) -> "Stamps":
+    """What the index knows of the records whose files have another time than when they were written down, and of those
+    that have changed since."""
+    found = _listed(con, layer, "loose")
+    files, before = names.split("\n"), array("q", times)
+    now = array("q", folder.change_times(files) or [time for time, _ in folder.stamps(files)])
+    if now != before:
+        other = {_stem(f) for f, a, b in zip(files, now, before, strict=True) if a != b}
+        left = sorted(other - found.keys())
+        for start in range(0, len(left), _CHUNK):
+            part = left[start : start + _CHUNK]
+            found |= _listed(con, layer, f"name IN ({', '.join('?' * len(part))})", part)
+    return found
+
+
+def _stem(file: str) -> str:
+    return file[: -len(pair.SIDE)] if file.endswith(pair.SIDE) else file[: -len(pair.MD)]
+
+
+def _listed(con: "Connection", layer: int, which: str = "1", values: "Iterable[str]" = ()) -> "Stamps":
+    sql = f"SELECT name, md_time, md_mark, side_time, side_mark, temps FROM pair WHERE layer = ? AND {which}"
+    return {name: tuple(stamps) for name, *stamps in con.execute(sql, (layer, *values)).fetchall()}
+
+
 def _watched(con: "Connection", layer: int) -> "tuple[str | None, bytes]":
-    """The `.md` files of a folder and their times, packed so that to compare them all costs no more than to look.
+    """The files of a folder and their times, packed so that to compare them all costs little more than to look.
 
     None when there are too many to look at each time, "" when they have to be looked at one by one.
     """
-    sql = "SELECT name, md_time FROM pair WHERE layer = ? ORDER BY name LIMIT ?"
+    sql = "SELECT name, md_time, side_time FROM pair WHERE layer = ? ORDER BY name LIMIT ?"
     listed = con.execute(sql, (layer, WATCHED + 1)).fetchall()
-    there = [(name + pair.MD, time) for name, time in listed if time]
     if len(listed) > WATCHED:
         return None, b""
-    if len(there) != len(listed) or any("\n" in name for name, _ in there):
+    there = [(name + pair.MD, time) for name, time, _ in listed if time]
+    there += [(name + pair.SIDE, time) for name, _, time in listed if time]
+    if any("\n" in name for name, _ in there):
         return "", b""
     return "\n".join(name for name, _ in there), array("q", [time for _, time in there]).tobytes()
+
+
+def _temps(folder: "Folder", listed: "Iterable[str]", wall: int) -> dict[str, int]:
+    """What stands for the temporary files of each record from which readers may have to read it: one figure a record."""
+    found: dict[str, list[tuple[str, int, int]]] = {}
+    for file in listed:
+        if file.endswith(".tmp") and file.startswith(".") and ".md." in file:
+            ((time, mark),) = folder.stamps([file])
+            found.setdefault(file[1:].rpartition(".md.")[0], []).append((file, _steady(time, wall), mark))
+    return {
+        name: -1 if any(time < 0 for _, time, _ in temps) else crc32(repr(sorted(temps)).encode()) + 1
+        for name, temps in found.items()
+    }
 
 
 def _stamps(folder: "Folder", names: "Iterable[str]", wall: int) -> "Stamps":
@@ -180,7 +256,7 @@ def _stamps(folder: "Folder", names: "Iterable[str]", wall: int) -> "Stamps":
     texts, sides = folder.stamps(listed, pair.MD), folder.stamps(listed, pair.SIDE)
     return {
         # A file that changed within this tick is read again next time.
-        name: (_steady(text[0], wall), text[1], _steady(side[0], wall), side[1])
+        name: (_steady(text[0], wall), text[1], _steady(side[0], wall), side[1], 0)
         for name, text, side in zip(listed, texts, sides, strict=True)
     }
 
@@ -189,21 +265,32 @@ def _steady(time_ns: int, wall: int) -> int:
     return time_ns if time_ns + _TICK_NS < wall else -1 if time_ns else 0
 
 
-def _known(con: "Connection", layer: int) -> "Stamps":
-    listed = con.execute("SELECT name, md_time, md_mark, side_time, side_mark FROM pair WHERE layer = ?", (layer,))
-    return {name: (a, b, c, d) for name, a, b, c, d in listed}
-
-
 def _settle(entries: "Entries", store: "Store", folder: "Folder", upset: set[tuple[int, str]]) -> None:
     """One fact a key: where several files claim a key or an id, decide as `facts.every` does which one is shown."""
-    con, layer = entries.con, rows.FACT
-    for key_hash, id_ in upset:
-        claims = con.execute(
-            "SELECT name, rival OR state = 'conflict' FROM record WHERE layer = ? AND (key_hash = ? OR (id = ? AND id != ''))",
-            (layer, key_hash, id_),
-        ).fetchall()
-        if len(claims) > 1 or any(odd for _, odd in claims):
-            _decide(entries, store, folder, [name for name, _ in claims])
+    decided: set[str] = set()
+    for each in upset:
+        claims = _claims(entries.con, each)
+        if decided.isdisjoint(claims) and (len(claims) > 1 or any(claims.values())):
+            _decide(entries, store, folder, sorted(claims))
+            decided.update(claims)
+
+
+def _claims(con: "Connection", one: tuple[int, str]) -> dict[str, bool]:
+    """The names that hang together: each shares its key or its id with another; and whether it was decided on before."""
+    sql = "SELECT name, key_hash, id, rival OR state = 'conflict' FROM record WHERE layer = ? AND {}"
+    found: dict[str, bool] = {}
+    waiting, seen = [one], {one}
+    while waiting:
+        key_hash, id_ = waiting.pop()
+        rows_ = con.execute(sql.format("key_hash = ?"), (rows.FACT, key_hash)).fetchall()
+        if id_:
+            rows_ += con.execute(sql.format("id = ?"), (rows.FACT, id_)).fetchall()
+        for name, other_key, other_id, odd in rows_:
+            found[name] = bool(odd)
+            if (other_key, other_id) not in seen:
+                seen.add((other_key, other_id))
+                waiting.append((other_key, other_id))
+    return found
 
 
 def settle_all(entries: "Entries", store: "Store") -> None:

@@ -1,6 +1,6 @@
 """The index as one thing: opened, brought up to date, rebuilt when it is damaged, bypassed where it cannot be written."""
 
-from memcli.base import errors
+from memcli.base import errors, files
 from memcli.index import database, logs, pairs
 from memcli.index.entries import Entries
 from memcli.model import words
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
+_UNUSABLE = (errors.SystemFailure, errors.Locked, files.NotAFile)
 # Settings on which columns depend.
 _SETTINGS = ("decay.fact_half_life_days", "decay.max_fact_age_days")
-_TRIES = 5
+_TRIES = 3
 
 
 def ask(
@@ -38,26 +39,26 @@ def ask(
     made_of = depends_on(store)
     try:
         con = _opened(store, made_of, watch=watch, fresh=fresh)
-        try:
-            return question(con)
-        finally:
-            con.close()
-    except database.damage():
+        return _asked(con, question)
+    except database.nonsense():
         pass
-    except (errors.SystemFailure, errors.Locked):
+    except _UNUSABLE:
         if not bypass:
             raise
         return _without(store, made_of, question)
     try:
-        con = database.build(store, made_of, lambda con: _fill(con, store), anew=True)
-        try:
-            return question(con)
-        finally:
-            con.close()
-    except (errors.SystemFailure, errors.Locked):
+        return _asked(database.build(store, made_of, lambda con: _fill(con, store), anew=True), question)
+    except (*_UNUSABLE, *database.damage()):
         return _without(store, made_of, question)
-    except database.damage():
-        return _without(store, made_of, question)
+
+
+def _asked(con: "Connection", question: "Callable[[Connection], T]") -> "T":
+    """The answer, all of it as the index is at one instant, whatever other readers bring up to date meanwhile."""
+    try:
+        con.execute("BEGIN")
+        return question(con)
+    finally:
+        con.close()
 
 
 def rebuild(store: "Store", progress: "Callable[[int], None] | None" = None) -> None:
@@ -103,28 +104,33 @@ def _without(store: "Store", made_of: str, question: "Callable[[Connection], T]"
 
 
 def _bring_up(con: "Connection", store: "Store", *, watch: bool, fresh: bool) -> None:
-    for _ in range(_TRIES):
-        seen = con.execute("SELECT value FROM meta WHERE name = 'change'").fetchone()[0]
-        changes = [(n, pairs.changed(con, store, n, watch=watch, fresh=fresh)) for n, _ in pairs.LAYERS]
-        months = logs.changed(con, store)
-        if months is None and all(c is None for _, c in changes):
-            return
-        con.execute("BEGIN IMMEDIATE")
+    for left in reversed(range(_TRIES)):
         try:
-            if con.execute("SELECT value FROM meta WHERE name = 'change'").fetchone()[0] != seen:
-                con.execute("ROLLBACK")  # another reader was faster
-                continue
+            if not left:
+                con.execute("BEGIN IMMEDIATE")  # others were faster each time: now they wait
+            meta = dict(con.execute("SELECT name, value FROM meta").fetchall())
+            changes = [(n, pairs.changed(con, store, n, watch=watch, fresh=fresh)) for n, _ in pairs.LAYERS]
+            months = logs.changed(con, store)
+            if months is None and all(c is None for _, c in changes):
+                unclean = meta["unclean"]
+                break
+            if left:
+                con.execute("BEGIN IMMEDIATE")
+                if con.execute("SELECT value FROM meta WHERE name = 'change'").fetchone()[0] != meta["change"]:
+                    continue
             entries = Entries(con, store.settings, bulk=False)
             _apply(entries, store, changes, months)
+            unclean = meta["change"] + 1 if entries.withdrew else meta["unclean"]
             con.execute("UPDATE meta SET value = value + 1 WHERE name = 'change'")
+            con.execute("UPDATE meta SET value = ? WHERE name = 'unclean'", (unclean,))
             con.execute("COMMIT")
-        except BaseException:
+            break
+        finally:
             if con.in_transaction:
                 con.execute("ROLLBACK")
-            raise
-        if entries.withdrew:
-            con.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        return
+    # Until the log is emptied, a text that was withdrawn stands there and in the database below it.
+    if unclean and database.flush(con):
+        con.execute("UPDATE meta SET value = 0 WHERE name = 'unclean' AND value = ?", (unclean,))
 
 
 def _fill(con: "Connection", store: "Store", progress: "Callable[[int], None] | None" = None) -> None:

@@ -217,6 +217,11 @@ def raised_labels(data: bytes) -> dict[str, labels.Sensitivity]:
     return found
 
 
+def ended_ids(data: bytes) -> set[str]:
+    """The ids of all end markers, whatever they end."""
+    return {m[1].decode() for m in _re(_END_LINE).finditer(data)}
+
+
 def torn_spans(data: bytes) -> list[tuple[int, int]]:
     """What lies between whole entries and begins like an entry or is a torn mark."""
     whole, position, found = [(s, e) for s, e, _ in spans(data, [])], 0, []

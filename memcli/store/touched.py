@@ -11,6 +11,8 @@ from memcli.base import errors, files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from memcli.store.folder import Store
 
 NAME = "index.touched"
@@ -45,6 +47,8 @@ class Trail:
             if len(self._names[layer]) <= _MOST_NAMES
         ]
         try:
+            if state.info(INDEX) is None:  # a purge took the index away, and its own names must not stay either
+                return
             info = state.info(NAME)
             if info is not None and info.st_size > _MOST_BYTES:
                 state.remove(NAME)
@@ -62,14 +66,23 @@ def between(store: "Store", layer: str, before: int, after: int) -> list[str] | 
         found: set[str] = set()
         at = before
         for line in files.lines(data or b""):
-            row = json.loads(line)
-            if row["layer"] == layer and row["before"] == at:
+            row = _row(line)
+            if row is not None and row["layer"] == layer and row["before"] == at:
                 found.update(row["names"])
                 at = row["after"]
         good = at == after and all(isinstance(n, str) and "/" not in n and "\0" not in n for n in found)
         return sorted(found) if good else None
-    except (errors.MemcliError, ValueError, KeyError, TypeError, RecursionError):
+    except (errors.MemcliError, KeyError, TypeError):
         return None
+
+
+def _row(line: bytes) -> "dict[str, Any] | None":
+    """One line; None for one that a stopped writer left half done: the chain is broken there and nowhere else."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) else None
 
 
 def _stamp(store: "Store", layer: str) -> int:

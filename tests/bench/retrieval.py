@@ -81,20 +81,26 @@ def report(rows: list[tuple[int, list[float]]], spent: list[float]) -> None:
     spent.sort()
     print(f"{len(rows)} questions; ms p50 {spent[len(spent) // 2]:.1f} p95 {spent[int(len(spent) * 0.95)]:.1f}")
     names = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
-    for name, group in [("1-4", [r for r in rows if r[0] < 5]), *((names[c], [r for r in rows if r[0] == c]) for c in names)]:
+    for name, group in [
+        ("1-4", [r for r in rows if r[0] < 5]),
+        *((names[c], [r for r in rows if r[0] == c]) for c in names),
+    ]:
         if group:
-            print(f"{name:12}" + " ".join(f"{100 * sum(r[i] for _, r in group) / len(group):6.1f}" for i in range(len(KS) + 1)))
+            print(
+                f"{name:12}"
+                + " ".join(f"{100 * sum(r[i] for _, r in group) / len(group):6.1f}" for i in range(len(KS) + 1))
+            )
 
 
-def stores(samples: list[dict[str, Any]], merged: int, together: bool) -> list[tuple[Plain, list[Question]]]:
+def stores(conversations: list[dict[str, Any]], merged: int, together: bool) -> list[tuple[Plain, list[Question]]]:
     if together:
-        every = [e for s in samples for e in turns(s, merged, f"{s['sample_id']}/")]
+        every = [e for s in conversations for e in turns(s, merged, f"{s['sample_id']}/")]
         known = {e.id for e in every}
-        return [(corpus(every), [q for s in samples for q in questions(s, known, f"{s['sample_id']}/")])]
+        return [(corpus(every), [q for s in conversations for q in questions(s, known, f"{s['sample_id']}/")])]
     made = []
-    for sample in samples:
-        every = turns(sample, merged)
-        made.append((corpus(every), questions(sample, {e.id for e in every})))
+    for conversation in conversations:
+        every = turns(conversation, merged)
+        made.append((corpus(every), questions(conversation, {e.id for e in every})))
     return made
 
 
@@ -192,7 +198,10 @@ def samples() -> None:
 def verdicts(title: str, pairs: list[tuple[Plain, str]]) -> None:
     """How many of these questions get which verdict."""
     found = Counter(blend.verdict(blend.rank(store, question, NOW, 5)) for store, question in pairs)
-    print(f"{title:11}" + "  ".join(f"{v} {found[v] / len(pairs):.1%}" for v in ("strong", "weak", "none")), f" of {len(pairs)}")
+    print(
+        f"{title:11}" + "  ".join(f"{v} {found[v] / len(pairs):.1%}" for v in ("strong", "weak", "none")),
+        f" of {len(pairs)}",
+    )
 
 
 def crossed(held: list[tuple[Plain, list[Question]]]) -> None:

@@ -13,6 +13,7 @@ The same wheels give the same file; another linear algebra library may move a cl
 
 import argparse
 import ctypes
+import itertools
 import json
 import re
 import struct
@@ -34,7 +35,6 @@ try:
     import numpy as np
 except ImportError:
     sys.exit("this script needs numpy: pip install numpy")
-
 
 
 class Rule(NamedTuple):
@@ -159,7 +159,7 @@ def pieces(data: bytes) -> dict[str, float]:
     places = struct.unpack_from(f"<{count + 1}I", data, 72)
     likely = struct.unpack_from(f"<{count}f", data, 72 + 4 * (count + 1))
     start = 72 + 4 * (count + 1) + 4 * count
-    texts = (data[start + a : start + b].decode("utf-8", "replace") for a, b in zip(places, places[1:], strict=False))
+    texts = (data[start + a : start + b].decode("utf-8", "replace") for a, b in itertools.pairwise(places))
     return {t: s for t, s in zip(texts, likely, strict=True) if LETTERS.fullmatch(t)}
 
 

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -163,9 +162,7 @@ def test_where_there_are_no_locks_nothing_is_written_and_readers_work(
     box.set("k", "v", "--ttl", "1h")
     before = box.tree()
     env = environment({"LD_PRELOAD": str(no_flock), "MEMCLI_TEST_FLOCK": str(number)})
-    began = time.monotonic()
     done = subprocess.run(command(box.words(*words)), env=env, capture_output=True, text=True, check=False)
-    assert time.monotonic() - began < 8
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (7, "", 1), done
     assert "lock" in done.stderr
     assert box.tree() == before

@@ -60,7 +60,7 @@ class Disk:
             os.close(fd)
 
     def unmount(self) -> None:
-        for _ in range(50):
+        for _ in range(300):
             if subprocess.run(["umount", self.place], check=False, capture_output=True).returncode == 0:
                 return
             time.sleep(0.1)
@@ -119,7 +119,7 @@ def write_until_cut(disk: Disk, words: list[str], dice: random.Random) -> list[i
         first = writer.stdout.readline()
         time.sleep(dice.uniform(0, 0.05))
         disk.cut()
-        rest, _ = writer.communicate(timeout=20)
+        rest, _ = writer.communicate(timeout=120)
     finally:
         writer.kill()
         writer.wait()

@@ -20,14 +20,23 @@ ANNA = Source(id="anna", kind="user")
 
 
 def fact(key: str, text: str = "", **more: object) -> Fact:
-    given = {"id": key, "key": key, "text": text, "source": ANNA, "confidence": 0.9, "created_at": NOW, "updated_at": NOW}
+    given = {
+        "id": key,
+        "key": key,
+        "text": text,
+        "source": ANNA,
+        "confidence": 0.9,
+        "created_at": NOW,
+        "updated_at": NOW,
+    }
     return Fact(**(given | more))  # type: ignore[arg-type]
 
 
 def talk(*lines: str, session: str = "s", at: datetime = NOW) -> list[Episode]:
     source = Source(id="chat", kind="file")
     return [
-        Episode(id=f"{session}{i:02d}", at=at, text=line, session=session, source=source) for i, line in enumerate(lines)
+        Episode(id=f"{session}{i:02d}", at=at, text=line, session=session, source=source)
+        for i, line in enumerate(lines)
     ]
 
 
@@ -60,7 +69,7 @@ def test_another_word_of_like_meaning_is_found_but_the_word_itself_is_first() ->
 
 def test_a_misspelt_word_is_found_where_nobody_wrote_it() -> None:
     records = [fact("a", "we run Kubernetes"), fact("b", "we run Nomad")]
-    assert order(records, "kubernets") == ["a"]
+    assert order(records, "kubrenetes") == ["a"]
 
 
 def test_a_common_word_of_like_meaning_is_no_evidence() -> None:
@@ -83,10 +92,21 @@ def test_an_answer_that_repeats_no_word_is_found_beside_its_question() -> None:
     assert found[0] == "s02"
 
 
+def test_what_stands_in_a_passage_that_answers_is_found_and_nothing_else() -> None:
+    store = corpus([*talk(*LINES), *talk("Ivan: Hello", "Anna: Bye", "Ivan: Bye", "Boris: Yes", session="t"), *FILLING])
+    ranked = blend.rank(store, "plant the garden", NOW, 50)
+    assert {s.row.id for s in ranked if blend.found(s)} == {"s00", "s01", "s02", "s03", "s04"}
+    ranked = blend.rank(store, "the garden of Versailles and its astonishing fountains", NOW, 50)
+    assert {s.row.id for s in ranked if blend.found(s)} == {"s01"}
+
+
 def test_facts_have_no_neighbours() -> None:
     """Facts of one domain have no order: what stands next to a hit gains nothing."""
-    held = [fact("hit", "the heron nests here", domain="birds"), fact("next", "nothing of it", domain="birds")]
-    assert order(held, "heron nests") == ["hit"]
+    held = [fact("hit", "the heron comes", domain="z"), fact("next", "an island", domain="z"), fact("far", "an island")]
+    store = corpus([*held, *FILLING], NOW)
+    why = {s.row.id: s.why for s in blend.rank(store, "heron on the island", NOW, 9)}
+    assert "near" not in why["next"]
+    assert why["next"]["passage"] == why["far"]["passage"]
 
 
 def test_who_is_named_in_the_question_speaks() -> None:
@@ -125,7 +145,15 @@ def test_without_a_question_what_matters_comes_first() -> None:
     assert all(s.relevance == 0 and set(s.why) <= set(blend.PLAIN_WEIGHTS) for s in ranked)
 
 
-QUESTIONS = ("heron", "when did Anna plant cherries in May?", "сколько врачей", "", "kubernets", "东京", "\ud800\0 '\"*:")
+QUESTIONS = (
+    "heron",
+    "when did Anna plant cherries in May?",
+    "сколько врачей",
+    "",
+    "kubernets",
+    "东京",
+    "\ud800\0 '\"*:",
+)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -194,11 +222,13 @@ class Counting(Plain):
 
 
 def test_a_large_store_costs_no_more_rows() -> None:
-    held = [Row(n, rows.EPISODE, f"e{n}", "", "heron nest island", session=f"s{n // 300}", place=n % 300) for n in range(6000)]
+    held = [
+        Row(n, rows.EPISODE, f"e{n}", "", "heron nest island", session=f"s{n // 300}", place=n % 300)
+        for n in range(6000)
+    ]
     store = Counting(held)
     blend.rank(store, "where does the heron nest?", NOW, 10)
-    most = 2 * features.CANDIDATES + features.SESSIONS * features.ROWS_OF_A_SESSION
-    assert 0 < store.taken <= most + features.NEIGHBOURS_OF * 2 * features.REACH
+    assert 0 < store.taken <= 600
 
 
 def test_signs_of_a_text() -> None:
@@ -207,7 +237,10 @@ def test_signs_of_a_text() -> None:
     assert signs.flags("вчера") == signs.TIME
     assert signs.flags("nothing of it") == 0
     assert signs.flags("") == 0
-    assert [words.fold(signs.speaker(e)) for e in talk("Anna: hi", "no: colon", "http://x", "A long way to say: this is it, so")] == [
+    assert [
+        words.fold(signs.speaker(e))
+        for e in talk("Anna: hi", "no: colon", "http://x", "A long way to say: this is it, so")
+    ] == [
         "anna",
         "no",
         "",

@@ -611,7 +611,9 @@ def test_no_text_swallows_the_words_that_follow_it(box: Box, end: str) -> None:
     rows = json.dumps(row) + "\n" + json.dumps(log | {"outcome": "failed", "source": {"id": "an<na", "kind": "user"}})
     box.ok("import", "jsonl", "-", "--trusted", stdin=rows.encode())
     block = box.ok("context").out
-    assert re.search(r'(?m)^- k: "(?:[^"\\]|\\.)*" \[medium; "user:an\\u003cna"; just now; [0-9a-f-]{36}\]$', block), block
+    assert re.search(r'(?m)^- k: "(?:[^"\\]|\\.)*" \[medium; "user:an\\u003cna"; just now; [0-9a-f-]{36}\]$', block), (
+        block
+    )
     assert re.search(r'(?m)^- Task: "(?:[^"\\]|\\.)*" Outcome: failed$', block), block
     assert re.search(r'(?m)^  Key findings: "(?:[^"\\]|\\.)*", "b"$', block), block
-    assert re.search(r"(?m)^  \[medium; "user:an\\u003cna"; just now; [0-9a-f-]{36}\]$", block), block
+    assert re.search(r'(?m)^  \[medium; "user:an\\u003cna"; just now; [0-9a-f-]{36}\]$', block), block

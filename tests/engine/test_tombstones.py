@@ -120,6 +120,20 @@ def test_the_proof_finds_a_copy_anywhere_and_exits_4(box: Box, where: str) -> No
     assert box.run("fact", "get", KEY).code == 3
 
 
+def test_questions_that_say_it_go_too(box: Box) -> None:
+    toml = box.root / "memcli.toml"
+    toml.write_text(toml.read_text() + "\n[monitor]\nquery_text = true\n")
+    made = box.set(KEY, TEXT)["id"]
+    box.ok("search", TEXT)
+    box.ok("context", f"does she live at {TEXT}?")
+    log = box.root / ".memcli" / "retrieval.jsonl"
+    assert made in log.read_text()
+    assert purge(box)["proof"]["clean"]
+    assert residue(box) == set()
+    assert made not in log.read_text()
+    assert len(log.read_text().splitlines()) == 2
+
+
 FORMS: dict[str, Callable[[str], bytes]] = {
     "as it is": str.encode,
     "JSON": lambda t: json.dumps(t, ensure_ascii=False).encode(),

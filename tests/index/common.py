@@ -41,7 +41,7 @@ def totals(con: Any, store: Store, now: datetime) -> dict[str, Any]:
     found = {}
     for label in (labels.PUBLIC, labels.INTERNAL, labels.RESTRICTED):
         look = Look(con, store, now, label)
-        found[str(label)] = (look.totals().as_dict() if hasattr(look.totals(), "as_dict") else repr(look.totals()), look.wanted())
+        found[str(label)] = repr(look.totals()), look.wanted()
     return found
 
 
@@ -65,14 +65,14 @@ def looked(store: Store, now: datetime, **options: Any) -> dict[str, Any]:
 
 def anew(store: Store, now: datetime) -> dict[str, Any]:
     """The same of one that is made of nothing."""
-    return refresh.apart(store, lambda con: dump(con) | totals(con, store, now))
+    return refresh.compared(store, lambda con: dump(con) | totals(con, store, now))
 
 
 @contextmanager
 def beside() -> Iterator[None]:
     """Whoever asks the index within is answered by one that was made of nothing."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "ask", lambda store, question, **_: refresh.apart(store, question))
+        patch.setattr(search, "ask", lambda store, question, **_: refresh.compared(store, question))
         yield
 
 
@@ -80,10 +80,11 @@ def same(box: Box, now: datetime, *, words: tuple[str, ...] = (), **options: Any
     """Fails unless the index says what one made of nothing says."""
     store = box.store
     one, other = looked(store, now, **options), anew(store, now)
+    found = differences(one["rows"], other["rows"])
+    assert not found, found
     for part, expected in other.items():
         if part != "rows":
-            assert one[part] == expected, part
-    assert differences(one["rows"], other["rows"]) == []
+            assert one[part] == expected, (part, one[part], expected)
     if words:
         found = answers(store, now, words, **options)
         with beside():

@@ -142,6 +142,7 @@ CHANNELS: dict[str, Callable[[Planted], bytes]] = {
     "context JSON": lambda p: said(p, ("context", OPEN, "--format", "json"), ("context", "--format", "json"), forms=("", "--json")),
     "search text": lambda p: queries(p, "search"),
     "search with reasons": lambda p: queries(p, "search", "--explain"),
+    "evidence": lambda p: queries(p, "retrieve"),
     "lists": lambda p: said(p, ("fact", "list"), ("episode", "list", "-n", "0"), ("source", "list"), ("procedure", "list"), ("graph",)),
     "get without reveal": withheld,
     "stats and health": lambda p: said(p, ("status",), ("stats",), ("doctor",), ("check",), ("where",), ("config",)),
