@@ -92,7 +92,18 @@ class Choice:
         self.shown: list[Chosen] = []
         self.desk: Desk | None = None
         self.totals = receipt.totals(corpus, query.layers)
-        self.left = {n: self.settings[f"context.max_{n}"] for n in ("episodes", "procedures", "important")}
+        self.left = self._limits()
+
+    def _limits(self) -> dict[str, int]:
+        """How many of a kind may come in: what agents start a run with (3 similar episodes or 5 recent ones, 5 facts of a
+        domain, 1 procedure), and facts that matter whatever the task."""
+        found = {n: self.settings[f"context.max_{n}"] for n in ("procedures", "important")}
+        found["episodes"] = self.settings[
+            "context.max_similar_episodes" if self.query.asked else "context.max_episodes"
+        ]
+        if self.query.domain:
+            found["facts"] = self.settings["context.max_domain_facts"]
+        return found
 
     def consider(self, ranked: "list[Scored]", important: "list[Row]") -> None:
         """Decide which candidates are worth showing; space is given out later, in this order."""

@@ -24,9 +24,6 @@ class Concepts:
         self._corpus = corpus
         self._facts: dict[str, Fact | None] = {}
 
-    def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and self.fact(key) is not None
-
     def learn(self, fact: "Fact") -> None:
         """A fact that has been read already."""
         self._facts[fact.key] = fact
@@ -71,8 +68,8 @@ class Concepts:
 
     def opposed(self, fact: "Fact") -> "Iterable[Fact]":
         """The facts that a fact says it contradicts."""
-        for edge in relations.edges_of(fact, self):
-            other = self.fact(edge.target) if edge.kind in relations.OPPOSITES and edge.known else None
+        for edge in relations.edges_of(fact, ()):
+            other = self.fact(edge.target) if edge.kind in relations.OPPOSITES else None
             if other is not None and other.key != fact.key:
                 yield other
 
@@ -80,7 +77,7 @@ class Concepts:
         """Relations that may be followed: what the web or an import says leads nowhere."""
         if fact is None or policy.quarantined(fact.source):
             return ()
-        return (e for e in relations.edges_of(fact, self) if e.kind in kinds and e.target != fact.key)
+        return (e for e in relations.edges_of(fact, ()) if e.kind in kinds and e.target != fact.key)
 
     def _hidden(self, key: str) -> bool:
         sql = "SELECT max(level) FROM record WHERE layer = 0 AND key_hash = ?"

@@ -1,22 +1,20 @@
 """Recall: staged retrieval for a goal, and what was found as an evidence bundle.
 
-The question is widened through the graph of concepts as the goal asks, each query looks at a small pool of every layer, a
-concept comes once, what is little trusted or unsure is left out, and the rest is ordered by relevance, trust, recency and
-nearness in the graph. The pools come from the index, and only what is in them is read from its files, so that a recall
-costs about what a few searches cost, whatever the size of the store.
+The question is widened through the graph of concepts as the goal asks, each query looks at a small pool of every layer
+(`pools`), a concept comes once, what is little trusted or unsure is left out, and the rest is ordered by relevance, trust,
+recency and nearness in the graph. The pools come from the index, and only the foremost of what is in them is read from its
+files, so that a recall costs about what a few searches cost, whatever the size of the store.
 """
 
 from datetime import datetime, timedelta
 
 from memcli.base import errors
-from memcli.base.value import Value, value
-from memcli.engine import blend, evidence, features, promotion, trust, work
-from memcli.engine.concepts import Concepts
+from memcli.engine import blend, evidence, features, promotion, trust
 from memcli.engine.evidence import Bundle, Evidence
-from memcli.index import rows
-from memcli.index.look import Look, Scope
+from memcli.engine.pools import GOALS, LAYERS, Asked, Candidate, Pools
+from memcli.index import document, rows
 from memcli.index.refresh import ask
-from memcli.model import labels, policy, words
+from memcli.model import labels, policy
 from memcli.model.records import Episode, Fact
 from memcli.model.working import Entry
 from memcli.store import proposals, retrievals
@@ -25,69 +23,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from memcli.engine.blend import Scored
     from memcli.engine.evidence import Record
-    from memcli.engine.work import Held
     from memcli.index.database import Connection
     from memcli.model.labels import Sensitivity
     from memcli.store.folder import Store
 
-
-@value
-class Goal(Value):
-    """How a question is widened: over which relations, to how many related concepts, how many steps away; negated: also
-    to its refutation."""
-
-    kinds: tuple[str, ...]
-    related: int
-    depth: int = 1
-    negated: bool = False
-
-
-# After cognitive-core. Its chain of a topic has no bound but its depth; here it ends with the strongest twelve.
-GOALS = {
-    "answer_question": Goal(kinds=("is_a", "part_of", "related", "enables"), related=4),
-    "verify_claim": Goal(kinds=("opposite", "contradicts", "related"), related=2, negated=True),
-    "explore_topic": Goal(kinds=("is_a", "part_of", "related", "causes", "enables"), related=12, depth=2),
-    "learn_fact": Goal(kinds=("is_a", "related"), related=3),
-    "plan": Goal(kinds=("is_a", "related"), related=3),
-}
-NEGATIONS = ("not {}", "refutation of {}", "не {}", "опровержение {}")
-# So many facts, each holding so much of the question, are the concepts that it is about.
-SEEDS, SEED_FROM = 3, 0.4
-# What a record is worth that only a related concept has led to; and how much of that concept's name it must hold.
-WIDENED, WIDENED_FROM = 0.5, 0.5
-# Contradictions are looked for among so many candidates, the most relevant ones.
+# So many candidates at least are read, and looked through for contradictions.
 EXAMINED = 30
 TOP_CONCEPTS = 5
-_LAYERS = {rows.FACT: "facts", rows.EPISODE: "episodes"}
-
-
-@value
-class Asked(Value):
-    """One question, and who asks it when. n: the most items; 0 = all."""
-
-    query: str
-    goal: str
-    modality: str
-    time_sensitive: bool
-    session: str
-    n: int
-    now: datetime
-    clearance: "Sensitivity"
-
-
-class _Candidate:
-    """A record on its way. held: how much of the question itself it holds; relevance: 0..1; scored: by the ranking."""
-
-    __slots__ = ("contradicts", "held", "layer", "queries", "record", "relevance", "scored")
-
-    def __init__(self, layer: str, record: "Record") -> None:
-        self.layer, self.record = layer, record
-        self.relevance = self.held = 0.0
-        self.scored: Scored | None = None
-        self.queries: list[str] = []
-        self.contradicts = False
+_HAIR = 1e-9
 
 
 def recall(
@@ -130,160 +74,74 @@ def recall(
 
 
 class _Recall:
-    """The stages, in order: `widen` and `gather`, `one_each`, `keep`, `order`."""
+    """The stages after the pools: `one_each`, `keep`, `contradictions`, `order`."""
 
     def __init__(self, con: "Connection", store: "Store", asked: Asked) -> None:
         self.store, self.asked, self.settings = store, asked, store.settings
-        self.looks = {
-            layer: Look(con, store, asked.now, asked.clearance, Scope(conditions=(f"r.layer = {layer}",)))
-            for layer in _LAYERS
-        }
-        self.graph = Concepts(self.looks[rows.FACT])
-        self.desk: list[Held] = []
-        if asked.session:
-            seen = work.look(store, asked.session, now=asked.now, clearance=asked.clearance)
-            self.desk += [*seen.entries, *seen.items]
-        self.found: dict[tuple[str, str], _Candidate] = {}
-        self.others: list[_Candidate] = []
-        self.near: dict[str, float] = {}
-        self.queries = [asked.query]
+        self.pools = Pools(con, store, asked)
+        self.graph = self.pools.graph
+        self.others: list[Candidate] = []
         self.dropped = {"trust": 0, "confidence": 0, "modality": 0, "age": 0}
+        # Of rows that are not read yet: confidence before decay, whether it is derived from something, its concepts.
+        self.figures: dict[int, tuple[float, bool, tuple[str, ...]]] = {}
 
     def bundle(self) -> Bundle:
-        self.gather()
-        self.widen()
-        candidates = self.one_each()
-        kept = self.keep(candidates)
-        pairs = self.contradictions(kept)
-        ordered = self.order(kept)
+        candidates = self.one_each(self.pools.fill())
+        read, rest = self.keep(candidates)
+        pairs = self.contradictions(read)
+        ordered = self.order(read)
         items = ordered[: self.asked.n] if self.asked.n else ordered
         return Bundle(
             query=self.asked.query,
             goal=self.asked.goal,
-            queries=tuple(self.queries),
+            queries=tuple(self.pools.queries),
             items=tuple(items),
             contradictions=tuple(pairs),
-            concepts=self.concepts(items),
+            concepts=_top_concepts(items),
             confidence=_mean([i.confidence for i in items]),
             trust=_mean([i.trust for i in items]),
             retrieved=len(candidates),
-            kept=len(kept),
+            kept=len(read) + len(rest),
             returned=len(items),
             dropped=self.dropped,
-            verdict=self.verdict(kept),
-            withheld=self.looks[rows.FACT].totals().withheld,
+            verdict=_verdict([*read, *rest]),
+            withheld=self.pools.looks[rows.FACT].totals().withheld,
         )
 
-    # --- Pools
-
-    def gather(self) -> None:
-        """The pools of the question itself. Relevance is the ranking's score against the best one's, times how much of the
-        question the best records hold: 1 is a full answer, and little is little even when it is the best there is."""
-        asked, pools = self.asked, []
-        for layer, look in self.looks.items():
-            ranked = blend.rank(look, asked.query, asked.now, self.pool(layer))
-            pools.append((layer, look, [s for s in ranked if s.relevance > 0]))
-        everything = sorted((s for _, _, pool in pools for s in pool), key=lambda s: s.score, reverse=True)
-        top = max((s.score for s in everything), default=0.0)
-        most = max((s.relevance for s in everything[:5]), default=0.0)
-        for layer, look, pool in pools:
-            for scored in pool:
-                relevance = most * max(scored.score, 0.0) / top if top > 0 else 0.0
-                held = self.add(layer, look, scored.row, relevance, asked.query)
-                if held is not None:
-                    held.scored, held.held = scored, scored.relevance
-        self.hold_in_mind(asked.query, 1.0)
-
-    def widen(self) -> None:
-        """The pools of related concepts, and under verify_claim of the refutation."""
-        goal = GOALS[self.asked.goal]
-        read = [c for c in self.found.values() if isinstance(c.record, Fact)]
-        seeds = [c.record for c in read if c.held >= SEED_FROM and not policy.quarantined(c.record.source)][:SEEDS]
-        around = [c.record for c in read]
-        self.near = self.graph.walk(seeds, around, goal.kinds, goal.depth, goal.related)  # type: ignore[arg-type]
-        for key, weight in self.near.items():
-            self.look_for(key, WIDENED * weight)
-            fact = self.graph.fact(key)
-            if fact is not None:
-                self.take("facts", fact, WIDENED * weight, key)
-        self.near |= {f.key: 1.0 for f in seeds}  # type: ignore[union-attr]
-        if goal.negated:
-            for shape in NEGATIONS:
-                self.look_for(shape.format(self.asked.query.strip().rstrip("?!. ")), 1.0)
-
-    def look_for(self, query: str, worth: float) -> None:
-        """One more query, by its words alone."""
-        self.queries.append(query)
-        stems = list(dict.fromkeys(words.terms(query)))
-        if not stems:
-            return
-        for layer, look in self.looks.items():
-            for row in look.matching(stems, self.pool(layer))[: self.pool(layer)]:
-                share = len({*row.strong.split(), *row.weak.split()} & set(stems)) / len(stems)
-                if share >= WIDENED_FROM:
-                    self.add(layer, look, row, worth * share, query)
-        self.hold_in_mind(query, worth)
-
-    def hold_in_mind(self, query: str, worth: float) -> None:
-        """The pool of the session's working memory: what holds most of the query's words, the newest first of equals."""
-        stems = set(words.terms(query))
-        least = 0.0 if query == self.asked.query else WIDENED_FROM
-        ranked: list[tuple[float, datetime, Held]] = []
-        for held in self.desk if stems else ():
-            said = f"{held.key} {held.text}" if isinstance(held, Entry) else held.text
-            share = len(stems & set(words.terms(said))) / len(stems)
-            if share > 0 and share >= least:
-                ranked.append((share, held.since, held))
-        ranked.sort(key=lambda r: r[:2], reverse=True)
-        for share, _, held in ranked[: self.settings["recall.pool_working"]]:
-            candidate = self.take("working", held, worth * share, query)
-            candidate.held = share if query == self.asked.query else candidate.held
-
-    def add(self, layer: int, look: Look, row: "rows.Row", relevance: float, query: str) -> _Candidate | None:
-        """A row of the index as a candidate; None when its record is not there any more."""
-        known = self.found.get((_LAYERS[layer], row.id))
-        record = known.record if known is not None else look.record(row)
-        return None if record is None else self.take(_LAYERS[layer], record, relevance, query)  # type: ignore[arg-type]
-
-    def take(self, layer: str, record: "Record", relevance: float, query: str) -> _Candidate:
-        """A record as a candidate, once, with its best relevance."""
-        found = self.found.setdefault((layer, record.id), _Candidate(layer, record))
-        found.relevance = max(found.relevance, relevance)
-        if query not in found.queries:
-            found.queries.append(query)
-        if isinstance(record, Fact):
-            self.graph.learn(record)
-        return found
-
-    def pool(self, layer: int) -> int:
-        return int(self.settings[f"recall.pool_{_LAYERS[layer]}"])
-
-    # --- Filter
-
-    def one_each(self) -> list[_Candidate]:
+    def one_each(self, candidates: list[Candidate]) -> list[Candidate]:
         """One candidate a concept: of facts whose keys differ only in their wording the most relevant one."""
-        best: dict[tuple[str, str], _Candidate] = {}
-        for candidate in sorted(self.found.values(), key=lambda c: -c.relevance):
-            record = candidate.record
-            name = proposals.same(record.key, "")[0] if isinstance(record, Fact) else record.id
-            if best.setdefault((candidate.layer, name), candidate) is not candidate:
+        best: dict[tuple[str, str], Candidate] = {}
+        for candidate in candidates:
+            layer, made = candidate.identity
+            name = proposals.same(candidate.name, "")[0] if layer == "facts" else made
+            if best.setdefault((layer, name), candidate) is not candidate:
                 self.others.append(candidate)
         return list(best.values())
 
-    def keep(self, candidates: list[_Candidate]) -> list[_Candidate]:
-        """What is trusted and sure enough, both before decay, of the modality that was asked for, and young enough."""
-        held = self.lineage([c.record for c in (*candidates, *self.others) if isinstance(c.record, Fact)])
+    # --- Filter
+
+    def keep(self, candidates: list[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
+        """What is trusted and sure enough, both before decay, of the modality that was asked for, and young enough: those
+        that were read, and those whose rows alone say so. Read is as much as may come into the bundle."""
+        self.look_up(candidates)
+        waiting = [c for c in candidates if c.read or not self.drop(self.against_row(c))]
+        waiting.sort(key=self.likely, reverse=True)
+        waiting.sort(key=self.must_be_read, reverse=True)
+        enough = max(EXAMINED, self.asked.n) if self.asked.n and not self.asked.modality else len(waiting)
+        read: list[Candidate] = []
+        while waiting and len(read) < max(1, self.asked.n or len(waiting)):
+            batch, waiting = waiting[:enough], waiting[enough:]
+            read += self.passing([c for c in batch if c.record() is not None])
+        return read, waiting
+
+    def passing(self, batch: list[Candidate]) -> list[Candidate]:
+        """The candidates, all of them read, that pass the filter; makes the ledger that `order` goes by."""
+        others = [c for c in self.others if c.record() is not None]
+        held = self.lineage([r for c in (*batch, *others) if isinstance(r := c.record(), Fact)])
         first = trust.Ledger(self.store, self.asked.now, held, half_life_days=0.0)
         self.ledger = trust.Ledger(self.store, self.asked.now, held)
-        kept = []
-        for candidate in candidates:
-            reason = self.against(candidate.record, _trust(first, candidate.record))
-            if reason:
-                self.dropped[reason] += 1
-            else:
-                kept.append(candidate)
-        self.others = [c for c in self.others if not self.against(c.record, _trust(first, c.record))]
-        return kept
+        self.others = [c for c in others if not self.against(_the(c), _trust(first, _the(c)))]
+        return [c for c in batch if not self.drop(self.against(_the(c), _trust(first, _the(c))))]
 
     def lineage(self, held: list[Fact]) -> list[Fact]:
         """Facts with all that they were derived from."""
@@ -299,37 +157,71 @@ class _Recall:
 
     def against(self, record: "Record", trusted: float) -> str:
         """Why a record is left out; "" when it is not."""
-        if trusted < self.settings["recall.min_trust"] - 1e-9:
-            return "trust"
         sure = policy.believed(record) if isinstance(record, Fact) else record.confidence
-        if sure < self.settings["recall.min_confidence"] - 1e-9:
-            return "confidence"
         if self.asked.modality and record.modality != self.asked.modality:
             return "modality"
-        age = self.asked.now - _seen(record)
-        hours = self.settings["recall.fresh_hours"]
-        return "age" if self.asked.time_sensitive and age >= timedelta(hours=hours) else ""
+        return self.falls_short(trusted, sure, document.seconds(_seen(record)))
+
+    def against_row(self, candidate: Candidate) -> str:
+        """As `against`, by what the index says; the modality it does not."""
+        row = candidate.row
+        return self.falls_short(row.trust, self.figures[row.rid][0], row.at) if row is not None else ""
+
+    def falls_short(self, trusted: float, sure: float, at: float) -> str:
+        if trusted < self.settings["recall.min_trust"] - _HAIR:
+            return "trust"
+        if sure < self.settings["recall.min_confidence"] - _HAIR:
+            return "confidence"
+        oldest = self.asked.now - timedelta(hours=self.settings["recall.fresh_hours"])
+        return "age" if self.asked.time_sensitive and at <= document.seconds(oldest) else ""
+
+    def drop(self, reason: str) -> bool:
+        """Count a candidate that is left out for a reason; False without one."""
+        if reason:
+            self.dropped[reason] += 1
+        return bool(reason)
+
+    def look_up(self, candidates: list[Candidate]) -> None:
+        for layer, look in self.pools.looks.items():
+            unread = [str(c.row.rid) for c in candidates if c.row and c.row.layer == layer and not c.read]
+            sql = f"r.rid IN ({','.join(unread)})"
+            for rid, believed, lineage, named in look.select("r.rid, r.believed, r.lineage, r.concepts", sql):
+                concepts = tuple(c for c in (named or "").split("\x1f") if c)
+                self.figures[rid] = (believed, bool(lineage), concepts)
+        for candidate in candidates:  # its row is gone from the scope meanwhile, or it stands in no row
+            if candidate.row is not None and candidate.row.rid not in self.figures:
+                self.figures[candidate.row.rid] = (1.0, True, ())
+
+    def must_be_read(self, candidate: Candidate) -> bool:
+        """What was derived from something may be trusted less than its row says."""
+        return candidate.row is not None and not candidate.read and self.figures[candidate.row.rid][1]
+
+    def likely(self, candidate: Candidate) -> float:
+        """The score that a candidate will have, as far as its row tells; it decides what is read."""
+        row, near = candidate.row, self.pools.near
+        if row is None:
+            return candidate.relevance + 1.0
+        names = self.figures[row.rid][2] if row.layer == rows.EPISODE else (row.key,)
+        graph = max((near.get(name, 0.0) for name in names), default=0.0)
+        return sum(self.weighted(candidate.relevance, row.trust, document.instant(row.at), graph).values())
 
     # --- What it comes to
 
-    def contradictions(self, kept: list[_Candidate]) -> "list[evidence.Pair]":
+    def contradictions(self, kept: list[Candidate]) -> "list[evidence.Pair]":
         """The pairs; the candidates that are sides of one are marked."""
-        examined = sorted(kept, key=lambda c: -c.relevance)[:EXAMINED]
+        foremost = sorted(kept, key=lambda c: -c.relevance)[:EXAMINED]
         claim = self.asked.query if self.asked.goal == "verify_claim" else ""
-        records = [c.record for c in (*examined, *self.others)]
-        keys = [r.key for r in records if isinstance(r, Fact)]
-        pairs = evidence.contradictions(
-            records, self.graph, self.rivals((*keys, *evidence.claimed(claim))), claim=claim
-        )
-        sides = {(s.layer, s.id) for p in pairs for s in (p.one, p.other)}
-        sides |= {("facts", s.id) for p in pairs for s in (p.other,) if s.layer == "denial"}
+        records = [_the(c) for c in (*foremost, *self.others)]
+        keys = (*(r.key for r in records if isinstance(r, Fact)), *evidence.claimed(claim))
+        pairs = evidence.contradictions(records, self.graph, self.rivals(keys), claim=claim)
+        sides = {("facts" if s.layer == "denial" else s.layer, s.id) for p in pairs for s in (p.one, p.other)}
         for candidate in kept:
-            candidate.contradicts = (candidate.layer, candidate.record.id) in sides
+            candidate.contradicts = candidate.identity in sides
         return pairs
 
     def rivals(self, keys: "Iterable[str]") -> list[Fact]:
         """Proposals of these keys that this reader may see and that still stand."""
-        asked, blocked = self.asked, self.looks[rows.FACT].blocked
+        asked, blocked = self.asked, self.pools.looks[rows.FACT].blocked
         return [
             p
             for p in proposals.of_keys(self.store, keys)
@@ -338,19 +230,15 @@ class _Recall:
             and not promotion.lapsed(self.store, p, asked.now)
         ]
 
-    def order(self, kept: list[_Candidate]) -> list[Evidence]:
-        found = [self.weigh(c) for c in kept]
+    def order(self, kept: list[Candidate]) -> list[Evidence]:
+        found = [self.weigh(c, _the(c)) for c in kept]
         return sorted(found, key=lambda e: (e.score, e.record.id), reverse=True)
 
-    def weigh(self, candidate: _Candidate) -> Evidence:
-        record, asked = candidate.record, self.asked
-        parts = {
-            "relevance": candidate.relevance,
-            "trust": _trust(self.ledger, record),
-            "recency": policy.decay(_seen(record), asked.now, features.HALF_LIFE_DAYS),
-            "graph": max((self.near.get(key, 0.0) for key in _concepts(record)), default=0.0),
-        }
-        why = {name: self.settings[f"recall.weight_{name}"] * part for name, part in parts.items()}
+    def weigh(self, candidate: Candidate, record: "Record") -> Evidence:
+        near, asked = self.pools.near, self.asked
+        graph = max((near.get(name, 0.0) for name in _concepts(record)), default=0.0)
+        trusted, seen = _trust(self.ledger, record), _seen(record)
+        why = self.weighted(candidate.relevance, trusted, seen, graph)
         if candidate.contradicts and asked.goal == "verify_claim":
             why["contradiction"] = self.settings["recall.contradiction_bonus"]
         sure = record.confidence
@@ -360,32 +248,48 @@ class _Recall:
             layer=candidate.layer,
             record=record,
             score=sum(why.values()),
+            relevance=candidate.relevance,
             confidence=sure,
+            trust=trusted,
+            recency=policy.decay(seen, asked.now, features.HALF_LIFE_DAYS),
+            graph=graph,
             held=candidate.held,
             contradicts=candidate.contradicts,
             quarantined=policy.quarantined(record.source),
             why={name: part for name, part in why.items() if part},
             queries=tuple(candidate.queries),
-            **parts,
         )
 
-    def verdict(self, kept: list[_Candidate]) -> str:
-        """Do the records that passed the filter answer the question itself; what only a widened query found does not."""
-        ranked = [c.scored for c in kept if c.scored is not None]
-        for candidate in kept:
-            if candidate.layer == "working" and candidate.held:
-                row = rows.Row(0, rows.FACT, candidate.record.id, "", "")
-                share = candidate.held
-                ranked.append(blend.Scored(row=row, score=share, relevance=share, why={"coverage": share}))
-        return blend.verdict(sorted(ranked, key=lambda s: s.score, reverse=True))
+    def weighted(self, relevance: float, trusted: float, seen: datetime, graph: float) -> dict[str, float]:
+        recency = policy.decay(seen, self.asked.now, features.HALF_LIFE_DAYS)
+        parts = {"relevance": relevance, "trust": trusted, "recency": recency, "graph": graph}
+        return {name: self.settings[f"recall.weight_{name}"] * part for name, part in parts.items()}
 
-    def concepts(self, items: list[Evidence]) -> tuple[str, ...]:
-        """The concepts that most of the score stands on."""
-        weight: dict[str, float] = {}
-        for item in items:
-            for name in _concepts(item.record):
-                weight[name] = weight.get(name, 0.0) + item.score
-        return tuple(sorted(weight, key=lambda name: (-weight[name], name))[:TOP_CONCEPTS])
+
+def _the(candidate: Candidate) -> "Record":
+    """The record of a candidate that has been read."""
+    record = candidate.record()
+    assert record is not None
+    return record
+
+
+def _verdict(kept: list[Candidate]) -> str:
+    """Do the records that passed the filter answer the question itself; what only a widened query found does not."""
+    ranked = [c.scored for c in kept if c.scored is not None]
+    for c in kept:
+        if c.layer == "working" and c.held:
+            row = rows.Row(0, rows.FACT, c.identity[1], "", "")
+            ranked.append(blend.Scored(row=row, score=c.held, relevance=c.held, why={"coverage": c.held}))
+    return blend.verdict(sorted(ranked, key=lambda s: s.score, reverse=True))
+
+
+def _top_concepts(items: list[Evidence]) -> tuple[str, ...]:
+    """The concepts that most of the score stands on."""
+    weight: dict[str, float] = {}
+    for item in items:
+        for name in _concepts(item.record):
+            weight[name] = weight.get(name, 0.0) + item.score
+    return tuple(sorted(weight, key=lambda name: (-weight[name], name))[:TOP_CONCEPTS])
 
 
 def _trust(ledger: trust.Ledger, record: "Record") -> float:

@@ -27,7 +27,7 @@ _BATCH = 500
 
 @value
 class Action(Value):
-    """One thing that a sweep does. reason: expired, faded, pruned (a failed episode), promoted. key: "" for episodes."""
+    """One thing that a sweep does. reason: expired, faded, pruned (a failed or repeated episode), promoted. key: "" for episodes."""
 
     layer: str
     id: str
@@ -67,11 +67,12 @@ def plan(store: "Store", now: datetime) -> Plan:
     The index names what may be due; each of them is read before it is planned for. Edits in place are not looked for:
     they change no time to live.
     """
-    live, newest, names, months, tidy = ask(store, lambda con: (*_due(con, store, now), pairs.tidy(con)), watch=False)
+    due = ask(store, lambda con: (*_due(con, store, now), _twins(con, store), pairs.tidy(con)), watch=False)
+    live, newest, names, months, twins, tidy = due
     actions = [a for name in names if (a := _fact_action(store, name, now)) is not None]
-    for month in months:
+    for month in sorted({*months, *twins.values()}, reverse=True):
         listed = sorted(episodes.read(store, month).entries, key=lambda e: (e.at, e.id), reverse=True)
-        reasons = [(e, _episode_reason(store, e, now, live[rows.EPISODE])) for e in listed]
+        reasons = [(e, _episode_reason(store, e, now, live[rows.EPISODE], twin=e.id in twins)) for e in listed]
         actions += [Action(layer=episodes.LAYER, id=e.id, key="", name=month, reason=why) for e, why in reasons if why]
     return Plan(
         actions=(*actions, *_proposed(store, now)), live=live[rows.FACT], now=now, newest=newest, tidy=tuple(tidy)
@@ -103,6 +104,21 @@ def _due(
     )
     names = [name for (name,) in facts_due]
     return counts, None if newest is None else document.instant(newest), names, [m for (m,) in months.fetchall()]
+
+
+def _twins(con: "Connection", store: "Store") -> dict[str, str]:
+    """In a store that holds too many episodes, those that a later one says again: by id, with their month.
+
+    The same means the same words but for case, endings, punctuation and stop words.
+    """
+    count = con.execute("SELECT sum(count) FROM tally WHERE layer = 1").fetchone()[0] or 0
+    if count <= store.settings["sweep.max_episodes"]:
+        return {}
+    found = con.execute(
+        "SELECT id, name FROM (SELECT id, name, row_number() OVER (PARTITION BY said, outcome ORDER BY seen_at DESC, id DESC)"
+        " AS n FROM record INDEXED BY record_said WHERE layer = 1 AND said) WHERE n > 1"
+    )
+    return dict(found.fetchall())
 
 
 def _fact_action(store: "Store", name: str, now: datetime) -> Action | None:
@@ -182,7 +198,9 @@ def _proposed(store: "Store", now: datetime) -> list[Action]:
     ready = {p.id for p in promotion.due(store, now)}
     found = []
     for p in proposals.every(store):
-        reason = "promoted" if p.id in ready else "expired" if policy.expired(p, now) and p.state == "ok" else ""
+        reason = (
+            "promoted" if p.id in ready else "expired" if promotion.lapsed(store, p, now) and p.state == "ok" else ""
+        )
         if reason:
             found.append(Action(layer=proposals.LAYER, id=p.id, key=p.key, name=p.name, reason=reason))
     return found
@@ -211,7 +229,7 @@ def _fact_reason(store: "Store", fact: Fact, now: datetime) -> str:
     return "faded" if old or policy.faded(fact, now, settings["decay.fact_half_life_days"]) else ""
 
 
-def _episode_reason(store: "Store", episode: Episode, now: datetime, count: int) -> str:
+def _episode_reason(store: "Store", episode: Episode, now: datetime, count: int, *, twin: bool = False) -> str:
     if episode.state == "damaged":
         return ""
     if policy.expired(episode, now):
@@ -220,4 +238,4 @@ def _episode_reason(store: "Store", episode: Episode, now: datetime, count: int)
     if count <= settings["sweep.max_episodes"] or policy.protected(episode):
         return ""
     old = (now - episode.at).total_seconds() >= settings["sweep.failed_after_days"] * 86400
-    return "pruned" if episode.outcome == "failed" and old else ""
+    return "pruned" if twin or (episode.outcome == "failed" and old) else ""

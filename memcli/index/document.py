@@ -6,6 +6,7 @@ it reads its files. Everything in clear has gone through `redact.mask` first.
 
 from datetime import datetime, timedelta, timezone
 from math import log2
+from zlib import crc32
 
 from memcli.base import ids, sha256
 from memcli.index import rows, signs
@@ -57,6 +58,7 @@ COLUMNS = (
     "speaker",
     "flags",
     "length",
+    "said",
 )
 SHOWN_UP_TO = labels.INTERNAL
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -95,6 +97,7 @@ def document(record: "Record", settings: "Settings") -> "tuple[dict[str, Any], t
     said = mask(weak)
     stems = " ".join(words.terms(mask(strong))), " ".join(words.terms(said))
     columns["flags"] = signs.flags(said)
+    columns["said"] = crc32("\n".join(stems).encode()) if isinstance(record, Episode) else 0
     columns["length"] = sum(1 + s.count(" ") for s in stems if s)
     return columns, stems
 

@@ -20,7 +20,9 @@ TABLE: "dict[str, tuple[Any, str, str]]" = {
     "decay.trust_half_life_days": (365.0, "days", "half-life of a source's earned trust; 0 = no decay"),
     "decay.max_fact_age_days": (0, "days", "facts older than this end; 0 = off"),
     "context.budget_tokens": (2000, "tokens", "budget of a context block that names none"),
-    "context.max_episodes": (5, "records", "episodes in a context block"),
+    "context.max_episodes": (5, "records", "newest episodes in a context block without a task"),
+    "context.max_similar_episodes": (3, "records", "episodes in a context block for a task"),
+    "context.max_domain_facts": (5, "records", "facts in a context block when a domain is named"),
     "context.max_important": (
         5,
         "records",

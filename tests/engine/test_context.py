@@ -617,3 +617,23 @@ def test_no_text_swallows_the_words_that_follow_it(box: Box, end: str) -> None:
     assert re.search(r'(?m)^- Task: "(?:[^"\\]|\\.)*" Outcome: failed$', block), block
     assert re.search(r'(?m)^  Key findings: "(?:[^"\\]|\\.)*", "b"$', block), block
     assert re.search(r'(?m)^  \[medium; "user:an\\u003cna"; just now; [0-9a-f-]{36}\]$', block), block
+
+
+# What a run starts with.
+
+
+def test_a_task_brings_three_similar_episodes_no_task_the_five_newest(box: Box) -> None:
+    for n in range(8):
+        box.add(f"Deployed release 1.{n} to production", "--task", f"release {n}", now=stamp(minutes=n))
+    later = stamp(hours=1)
+    assert len(parse(box.ok("context", "how do we deploy?", now=later).out).sections["Relevant episodes"]) == 3
+    assert len(parse(box.ok("context", now=later).out).sections["Relevant episodes"]) == 5
+
+
+def test_a_domain_brings_five_facts_of_it(box: Box) -> None:
+    for n in range(8):
+        box.set(f"deploy rule {n}", f"how to deploy, part {n}", "--domain", "infra")
+        box.set(f"lunch {n}", "how to eat", "--domain", "food")
+    found = parse(box.ok("context", "how do we deploy?", "--domain", "infra").out)
+    assert len(found.sections["Facts"]) == 5
+    assert found.account["over the limit"] == 3

@@ -186,6 +186,25 @@ def test_only_failed_old_and_ordinary_episodes_are_pruned(box: Box) -> None:
     box.ok("restore", "0199e4a0-5b01-7c3e-9a51-000000000001")
 
 
+def test_what_a_later_episode_says_again_is_pruned_once_there_are_too_many(box: Box) -> None:
+    toml = box.root / "memcli.toml"
+    toml.write_text(toml.read_text() + "\n[sweep]\nmax_episodes = 5\n")
+    first = box.add("Deployed release 1.20 to production.", "--task", "release", "--outcome", "completed")
+    box.add("deploying the release 1.20, to production", "--task", "release", "--outcome", "completed", now=stamp(minutes=1))
+    kept = box.add("Deployed release 1.20 to production", "--task", "release", "--importance", "0.8", now=stamp(minutes=2))
+    box.add("Deployed release 1.20 to production", "--task", "release", "--outcome", "failed", now=stamp(minutes=3))
+    box.add("Deployed release 1.21 to production", "--task", "release", "--outcome", "completed", now=stamp(minutes=4))
+    assert box.ok("sweep", now=stamp(hours=1)).out == ""  # five are not too many
+    box.add("something else", now=stamp(minutes=5))
+    assert box.ok("sweep", now=stamp(hours=1)).out == "ended: 1 pruned episodes\n"
+    left = [e["id"] for e in box.data("episode", "list", "-n", "0", now=stamp(hours=1))]
+    assert first not in left
+    assert kept in left
+    assert len(left) == 5
+    assert box.ok("sweep", now=stamp(hours=1)).out == ""
+    box.ok("restore", first)
+
+
 # The brake.
 
 

@@ -3,8 +3,7 @@
 import os
 import sqlite3
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from memcli.store.folder import Store
 
 WORDS = ("harbour", "lantern", "meadow", "harbuor", "pebble window", "-meadow lantern", '"quiet lantern"', "")
 _ROWS = f"SELECT {', '.join(c for c in COLUMNS)}, strong, weak FROM record LEFT JOIN stems USING(rid)"
-# The lists of hits that ranking breaks ties in by id; each look is at one instant.
 
 
 def dump(con: Any) -> dict[str, Any]:
@@ -68,12 +66,15 @@ def anew(store: Store, now: datetime) -> dict[str, Any]:
     return refresh.compared(store, lambda con: dump(con) | totals(con, store, now))
 
 
-@contextmanager
-def beside() -> Iterator[None]:
-    """Whoever asks the index within is answered by one that was made of nothing."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "ask", lambda store, question, **_: refresh.compared(store, question))
-        yield
+def answers_anew(store: Store, now: datetime, words: tuple[str, ...] = WORDS) -> dict[str, Any]:
+    """The same from an index that was made of nothing."""
+
+    def asked(con: Any) -> dict[str, Any]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(search, "ask", lambda store, question, **_: question(con))
+            return answers(store, now, words)
+
+    return refresh.compared(store, asked)
 
 
 def same(box: Box, now: datetime, *, words: tuple[str, ...] = (), **options: Any) -> None:
@@ -86,9 +87,9 @@ def same(box: Box, now: datetime, *, words: tuple[str, ...] = (), **options: Any
         if part != "rows":
             assert one[part] == expected, (part, one[part], expected)
     if words:
-        found = answers(store, now, words, **options)
-        with beside():
-            assert found == answers(store, now, words)
+        said, expected = answers(store, now, words, **options), answers_anew(store, now, words)
+        for word in expected:
+            assert said[word] == expected[word], word
 
 
 def differences(one: list[Any], other: list[Any]) -> list[str]:

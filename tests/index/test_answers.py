@@ -6,7 +6,7 @@ from support import Box
 from . import common
 from .play import Play
 
-STEPS = 130
+STEPS = 90
 
 
 def play(box: Box, monkeypatch: pytest.MonkeyPatch, seed: int, steps: int) -> None:
@@ -19,7 +19,7 @@ def play(box: Box, monkeypatch: pytest.MonkeyPatch, seed: int, steps: int) -> No
             game.step()  # two changes, one look
         if game.r.random() < 0.5:
             ticks.rest()
-        words = common.WORDS if n % 5 == 0 else ()
+        words = common.WORDS if n % 8 == 0 else ()
         try:
             common.same(box, game.now, words=words)
         except AssertionError as e:
