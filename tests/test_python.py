@@ -119,6 +119,7 @@ VERBS = {
     "restore": "restore",
     "search": "search",
     "retrieve": "retrieve",
+    "recall": "recall",
     "graph": "graph",
     "review list": "review",
     "review show": "review_show",

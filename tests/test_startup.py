@@ -51,7 +51,7 @@ _READING = f"{_CLI} {_BASE} {_STORE} {_FACTS}"
 _SETTING = f"{_READING} {_SETTINGS} {_MASKING} base.lock engine engine.intake engine.remember cli.fact"
 _ADDING = f"{_CLI} {_BASE} {_STORE} {_SETTINGS} {_MASKING} base.lock engine engine.intake engine.recount store.episodes"
 _CONTEXT = f"{_READING} {_SETTINGS} {_MASKING} engine engine.block engine.context engine.rank engine.view model.words"
-_LAYERS = "store.episodes store.procedures store.sources"
+_LAYERS = "store.episodes store.procedures store.retrievals store.sources"
 
 
 def ours(*names: str) -> set[str]:

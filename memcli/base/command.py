@@ -159,6 +159,18 @@ def _ended(program: "subprocess.Popen[bytes]", deadline: float) -> bool:
     return True
 
 
+def start(words: "Sequence[str]") -> None:
+    """Start a program that goes on by itself, in a session of its own, hears nothing and is heard by nobody.
+
+    Raises SystemFailure when it cannot be started.
+    """
+    null = subprocess.DEVNULL
+    try:
+        subprocess.Popen(list(words), stdin=null, stdout=null, stderr=null, start_new_session=True)
+    except OSError as e:
+        raise errors.SystemFailure(f"cannot run {words[0]}: {e.strerror}") from e
+
+
 def edit(words: "Sequence[str]") -> int:
     """Run an interactive program on this terminal and give back its exit code. Raises SystemFailure."""
     try:

@@ -54,13 +54,23 @@ def status(ctx: Context) -> Output:
     return Output(found, _lines(found))
 
 
-def stats(ctx: Context) -> Output:
+def stats(ctx: Context, *, retrieval: bool = False, since: str | None = None, days: int = 30) -> Output:
     """Count records by label, confidence, source and outcome, and their size on disk.
 
+    --retrieval says how well questions were answered instead: misses, share by week, drift, what is served most often and
+    which facts nobody was given. It comes from a log in .memcli that holds ids and no words (monitor.enabled).
+
     Example: memcli stats --json
+    Example: memcli stats --retrieval --since 30d
     """
     from memcli.engine import stores
 
+    if retrieval:
+        from memcli.cli import retrievals
+
+        return retrievals.stats(ctx, since, days)
+    if since is not None:
+        raise errors.UsageError("--since needs --retrieval", hint="memcli stats --retrieval --since 30d")
     found = stores.stats(session.store(ctx), session.now(ctx))
     return Output(found, _lines(found))
 

@@ -64,6 +64,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "restore": ("memcli.cli.record", "restore"),
     "search": ("memcli.cli.search", "search"),
     "retrieve": ("memcli.cli.retrieve", "retrieve"),
+    "recall": ("memcli.cli.recall", "recall"),
     "graph": ("memcli.cli.relation", "graph"),
     "review list": ("memcli.cli.review", "list_"),
     "review show": ("memcli.cli.review", "show"),

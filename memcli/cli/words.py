@@ -110,6 +110,10 @@ WORDS: dict[str, str] = {
     "since": "only from this time on (RFC 3339), or back from now: 36h, 30d",
     "until": "only up to this time (RFC 3339), or back from now: 36h, 30d",
     "explain": "say why each one was chosen",
+    "goal": "what it is for: answer_question, verify_claim, explore_topic, learn_fact or plan",
+    "time_sensitive": "nothing that is a day old",
+    "retrieval": "how well questions were answered, from the retrieval log",
+    "days": "a fact that nobody was given for so many days counts as never served",
     # Upkeep and exchange.
     "git": "make the folder a git repository too, unless it is in one",
     "deep": "compare the index with every record too",

@@ -73,6 +73,14 @@ class Concepts:
             if other is not None and other.key != fact.key:
                 yield other
 
+    def shown(self, fact: "Fact") -> "Fact":
+        """A fact without the references that name what is withheld."""
+        relations_ = tuple(r for r in fact.relations if not self._hidden(str(r.get("target"))))
+        basis = tuple(ref for ref in fact.derived_from if not self._hidden(ref))
+        if len(relations_) == len(fact.relations) and len(basis) == len(fact.derived_from):
+            return fact
+        return fact.replace(relations=relations_, derived_from=basis)
+
     def _out(self, fact: "Fact | None", kinds: tuple[str, ...]) -> "Iterable[relations.Edge]":
         """Relations that may be followed: what the web or an import says leads nowhere."""
         if fact is None or policy.quarantined(fact.source):

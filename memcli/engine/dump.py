@@ -11,7 +11,7 @@ from memcli.base import named
 from memcli.base.value import Value, as_dict, value
 from memcli.model import labels, policy, sidecar
 from memcli.model.records import Episode, Fact, Former, Procedure, SourceRecord
-from memcli.store import archive, episodes, facts, monthly, procedures, proposals, sources
+from memcli.store import archive, episodes, facts, monthly, procedures, sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ def rows(
 
 
 def _all(store: "Store") -> "Iterator[tuple[dict[str, Any], Sensitivity]]":
+    from memcli.store import proposals  # a context block as data needs none of it
+
     for record in sources.every(store):
         yield source_row(record), labels.INTERNAL
     yield from _facts(store)

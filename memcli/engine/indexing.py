@@ -1,5 +1,6 @@
 """Care for the index: build it anew, and compare it with what the files say."""
 
+import os
 from itertools import zip_longest
 
 from memcli.base.value import Value, value
@@ -34,6 +35,23 @@ def reindex(store: "Store", progress: "Callable[[int], None] | None" = None) -> 
     refresh.rebuild(store, progress)
     count = refresh.ask(store, lambda con: con.execute("SELECT count(*) FROM record").fetchone()[0])
     return Built(records=int(count), bytes=database.size_bytes(store))
+
+
+def start(store: "Store", now: str | None) -> None:
+    """Encode records as vectors in a process that goes on by itself, at low priority. now: its time, None for the clock.
+
+    Raises what `encoding.encode` would raise before it begins, and SystemFailure.
+    """
+    import sys
+
+    from memcli.base import command
+    from memcli.engine import encoding
+
+    encoding.check(store)
+    root = os.path.dirname(os.path.dirname(store.root)) if store.tenant else store.root
+    where = ["--store", root, *(["--tenant", store.tenant] if store.tenant else [])]
+    time = ["--now", now] if now else []
+    command.start(["nice", sys.executable, "-m", "memcli", *where, *time, "reindex", "--vectors"])
 
 
 def differs(store: "Store") -> bool:

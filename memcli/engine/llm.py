@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from memcli.model.redact import Redacted
     from memcli.store.folder import Store
 
-SETTINGS = ("llm.command", "llm.extract_command")
+ENDPOINT = "vectors.endpoint"
+SETTINGS = ("llm.command", "llm.extract_command", ENDPOINT)
 _ALLOWED = "allowed"
 _MOST_ALLOWED = 20
 
@@ -38,12 +39,20 @@ def command(store: "Store", name: str = "llm.command") -> str:
     return said or ("" if name == "llm.command" else command(store))
 
 
+def endpoint(store: "Store") -> str:
+    """The host of embeddings and the variable whose secret it gets, as they are allowed; "" for none."""
+    host, variable = store.settings[ENDPOINT], store.settings["vectors.key_env"]
+    return f"{host} with {variable}" if host and variable else str(host)
+
+
 def allow(store: "Store", name: str) -> str:
-    """Let the command that memcli.toml names for this setting run on this machine. Raises UsageError when it names none."""
-    said: str = store.settings[name]
+    """Let the command or host that memcli.toml names for this setting be used on this machine. Raises UsageError when it
+    names none."""
+    said = endpoint(store) if name == ENDPOINT else str(store.settings[name])
     if not said.strip():
-        raise errors.UsageError(f"{name} names no command", hint="set it in memcli.toml first")
-    _split(said)
+        raise errors.UsageError(f"{name} names nothing", hint="set it in memcli.toml first")
+    if name != ENDPOINT:
+        _split(said)
     with store.writing() as w, w.store.folder(".memcli", create=True) as state:
         known = _known(state)
         if _mark(state, said) not in known:
@@ -52,7 +61,7 @@ def allow(store: "Store", name: str) -> str:
 
 
 def allowed(store: "Store", said: str) -> bool:
-    """True when somebody has allowed this very command on this machine."""
+    """True when somebody has allowed this very command or host on this machine."""
     with store.folder(".memcli") as state:
         return _mark(state, said) in _known(state)
 

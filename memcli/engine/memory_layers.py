@@ -14,6 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from memcli.engine.evidence import Bundle
+    from memcli.engine.monitoring import Retrievals
     from memcli.engine.opinions import Said
     from memcli.engine.relations import Edge, Graph, Step
     from memcli.engine.retrieve import Retrieved
@@ -64,6 +66,41 @@ class Layers:
             last_hours=last_hours,
             clearance=labels.sensitivity(clearance),
         )
+
+    def recall(
+        self,
+        query: str,
+        *,
+        goal: str = "answer_question",
+        modality: str = "",
+        time_sensitive: bool = False,
+        session: str = "",
+        n: int | None = None,
+        clearance: str = "internal",
+        now: datetime | None = None,
+    ) -> "Bundle":
+        """The evidence for a question, with its contradictions and a verdict; see engine.recall.recall."""
+        from memcli.engine import recall
+
+        return recall.recall(
+            self.store,
+            query,
+            now=instant(now),
+            goal=goal,
+            modality=modality,
+            time_sensitive=time_sensitive,
+            session=session,
+            n=n,
+            clearance=labels.sensitivity(clearance),
+        )
+
+    def retrieval_stats(
+        self, *, since: datetime | None = None, days: int = 30, now: datetime | None = None
+    ) -> "Retrievals":
+        """How well questions were answered, what is served often and what never; see engine.monitoring.report."""
+        from memcli.engine import monitoring
+
+        return monitoring.report(self.store, now=instant(now), since=since, days=days)
 
     def episode(self, ref: str, *, reveal: bool = False, now: datetime | None = None) -> "Episode":
         """One episode by its id. Raises NotFound, and Withheld above internal unless reveal is given."""

@@ -68,7 +68,8 @@ class Asked(Value):
 class Candidate:
     """A record on its way, or the row of the index that it stands behind.
 
-    identity: its layer and id; held: how much of the question itself it holds; relevance: 0..1; scored: by the ranking; queries: those that found it.
+    identity: its layer and id; held: how much of the question itself it holds; relevance: 0..1; scored: by the ranking;
+    queries: those that found it.
     """
 
     __slots__ = ("_look", "_record", "contradicts", "held", "identity", "name", "queries", "relevance", "row", "scored")

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from memcli.base import errors
 from memcli.engine import blend, evidence, features, promotion, trust
 from memcli.engine.evidence import Bundle, Evidence
-from memcli.engine.pools import GOALS, LAYERS, Asked, Candidate, Pools
+from memcli.engine.pools import GOALS, Asked, Candidate, Pools
 from memcli.index import document, rows
 from memcli.index.refresh import ask
 from memcli.model import labels, policy
@@ -81,6 +81,7 @@ class _Recall:
         self.pools = Pools(con, store, asked)
         self.graph = self.pools.graph
         self.others: list[Candidate] = []
+        self.known: dict[str, Fact] = {}
         self.dropped = {"trust": 0, "confidence": 0, "modality": 0, "age": 0}
         # Of rows that are not read yet: confidence before decay, whether it is derived from something, its concepts.
         self.figures: dict[int, tuple[float, bool, tuple[str, ...]]] = {}
@@ -137,23 +138,19 @@ class _Recall:
     def passing(self, batch: list[Candidate]) -> list[Candidate]:
         """The candidates, all of them read, that pass the filter; makes the ledger that `order` goes by."""
         others = [c for c in self.others if c.record() is not None]
-        held = self.lineage([r for c in (*batch, *others) if isinstance(r := c.record(), Fact)])
-        first = trust.Ledger(self.store, self.asked.now, held, half_life_days=0.0)
-        self.ledger = trust.Ledger(self.store, self.asked.now, held)
+        self.learn([r for c in (*batch, *others) if isinstance(r := c.record(), Fact)])
+        first = trust.Ledger(self.store, self.asked.now, self.known.values(), half_life_days=0.0)
+        self.ledger = trust.Ledger(self.store, self.asked.now, self.known.values())
         self.others = [c for c in others if not self.against(_the(c), _trust(first, _the(c)))]
         return [c for c in batch if not self.drop(self.against(_the(c), _trust(first, _the(c))))]
 
-    def lineage(self, held: list[Fact]) -> list[Fact]:
-        """Facts with all that they were derived from."""
-        known = {f.id: f for f in held}
-        stack = list(held)
+    def learn(self, stack: list[Fact]) -> None:
+        """Facts, and all that they were derived from."""
         while stack:
-            for ref in stack.pop().derived_from:
-                parent = self.graph.basis(ref)
-                if parent is not None and parent.id not in known:
-                    known[parent.id] = parent
-                    stack.append(parent)
-        return list(known.values())
+            fact = stack.pop()
+            if fact.id not in self.known:
+                self.known[fact.id] = fact
+                stack += [parent for ref in fact.derived_from if (parent := self.graph.basis(ref)) is not None]
 
     def against(self, record: "Record", trusted: float) -> str:
         """Why a record is left out; "" when it is not."""
@@ -246,7 +243,7 @@ class _Recall:
             sure = policy.effective_confidence(record, asked.now, self.settings["decay.fact_half_life_days"])
         return Evidence(
             layer=candidate.layer,
-            record=record,
+            record=self.graph.shown(record) if isinstance(record, Fact) else record,
             score=sum(why.values()),
             relevance=candidate.relevance,
             confidence=sure,

@@ -121,7 +121,7 @@ def _served(corpus: Look, ranked: "list[Scored]", asked: _Query, wanted: Filters
 
 def _counts(scored: "Scored", asked: _Query, wanted: Filters) -> bool:
     needs_words = bool(asked.text.strip()) and not asked.phrases
-    return (scored.relevance > 0 or not needs_words) and scored.row.confidence >= wanted.min_confidence
+    return (blend.found(scored) or not needs_words) and scored.row.confidence >= wanted.min_confidence
 
 
 def _parse(query: str) -> _Query:

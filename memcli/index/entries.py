@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from memcli.model.settings import Settings
 
 _INSERT = f"INSERT INTO record({', '.join(COLUMNS)}) VALUES({', '.join('?' * len(COLUMNS))})"
-_EMPTY: "dict[str, Any]" = dict.fromkeys(COLUMNS, "") | {"start": 0, "stop": 0, "place": 0, "flags": 0, "length": 0, "said": 0}
+_EMPTY: "dict[str, Any]" = dict.fromkeys(COLUMNS, "") | {
+    "start": 0,
+    "stop": 0,
+    "place": 0,
+    "flags": 0,
+    "length": 0,
+    "said": 0,
+}
 
 
 _STEP = 500

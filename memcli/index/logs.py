@@ -34,7 +34,7 @@ def changed(con: "Connection", store: "Store") -> Change | None:
         wall = clock.wall_ns()
         found = dict(zip(months, folder.stamps(months, episodes.SUFFIX), strict=True))
     steady = {m: (t if t + _TICK_NS < wall else -1, k) for m, (t, k) in found.items()}
-    stamps = {m: s for m, s in steady.items() if known.get(m) != s}
+    stamps = {m: s for m, s in steady.items() if known.get(m) != s or -1 in s}
     gone = tuple(m for m in known if m not in found)
     return Change(stamps=stamps, gone=gone) if stamps or gone else None
 

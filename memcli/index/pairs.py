@@ -32,12 +32,13 @@ WATCHED = 10_000
 RECHECK_NS = 30 * 10**9
 # What changed so short a time ago may change again within the same tick of the file system's clock.
 _TICK_NS = 50 * 10**6
-# How sure the state of a folder is: look at all of it next time, the same unless a writer says what it did and there is
-# much to look at, look at all of it before long, sure.
+# How sure the state of a folder is: look at all of it next time, look for new names next time (where files are watched) and
+# at all of it before long, look at all of it before long, sure.
 _RACY, _CHAINED_RACY, _CHAINED, _CERTAIN = 0, 1, 2, 3
 # So many records may have changed since the files to watch were written down, until they are written down again.
 _MOST_LOOSE = 200
 _CHUNK = 500
+_NOTHING = (0, 0, 0, 0, 0)
 
 
 @value
@@ -67,7 +68,7 @@ def changed(con: "Connection", store: "Store", layer: int, *, watch: bool, fresh
         if known is None or fresh:
             return _all(con, folder, layer, stamp, wall)
         due = not 0 <= wall - known[1] < RECHECK_NS
-        if known[2] != _CERTAIN and (due or _unsure(known, stamp)):
+        if known[2] == _RACY or (due and known[2] != _CERTAIN):
             return _all(con, folder, layer, stamp, wall)
         edited = _edited(con, folder, layer, known, wall, due=due) if watch or due else None
         if stamp == known[0]:
@@ -76,12 +77,6 @@ def changed(con: "Connection", store: "Store", layer: int, *, watch: bool, fresh
         if names is None:
             return _all(con, folder, layer, stamp, wall)
         return _some(folder, names, stamp, wall, temps=bool(known[3]), edited=edited)
-
-
-def _unsure(known: "Known", stamp: int) -> bool:
-    """A folder that changed within this tick may have changed again without another time."""
-    many = known[4] is None
-    return known[2] == _RACY or (known[2] == _CHAINED_RACY and (stamp == known[0] or not many))
 
 
 def apply(entries: "Entries", store: "Store", layer: int, change: Change) -> None:
@@ -106,7 +101,10 @@ def apply(entries: "Entries", store: "Store", layer: int, change: Change) -> Non
             upset.update((h, i) for h, i, _ in before)
             if record is not None and record.state == "half":
                 stamps = (-1, *stamps[1:])  # it is read from the archive too
-            con.execute("INSERT OR REPLACE INTO pair VALUES(?, ?, ?, ?, ?, ?, ?, 1)", (layer, name, *stamps))
+            con.execute(
+                "INSERT OR REPLACE INTO pair VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+                (layer, name, *stamps, int(not change.whole)),
+            )
         if layer == rows.FACT and not entries.bulk:
             _settle(entries, store, folder, upset)
     entries.withdrew |= any(_hidden_now(con, layer, *each) for each in shown_before)
@@ -115,9 +113,10 @@ def apply(entries: "Entries", store: "Store", layer: int, change: Change) -> Non
 
 def _hidden_now(con: "Connection", layer: int, key_hash: int, id_: str) -> bool:
     """True when what had been shown under a name that is gone stands under another one and is shown no more."""
-    sql = "SELECT 1 FROM record WHERE layer = ? AND level > ? AND (key_hash = ? OR (id = ? AND id != '')) LIMIT 1"
-    found = con.execute(sql, (layer, int(document.SHOWN_UP_TO), key_hash, id_)).fetchone()
-    return found is not None
+    sql = "SELECT max(level) FROM record WHERE {} AND +layer = ? AND rival = 0"
+    found = [con.execute(sql.format("layer = ? AND key_hash = ?"), (layer, key_hash, layer)).fetchone()[0]]
+    found.append(con.execute(sql.format("id = ? AND id != ''"), (id_, layer)).fetchone()[0])
+    return any(level is not None and level > document.SHOWN_UP_TO for level in found)
 
 
 def _note(con: "Connection", layer: int, change: Change) -> None:
@@ -128,10 +127,10 @@ def _note(con: "Connection", layer: int, change: Change) -> None:
     else:
         sql = "UPDATE folder SET stamp = ?, checked_ns = max(checked_ns, ?), certain = ?, temps = ? WHERE layer = ?"
         con.execute(sql, (change.stamp, change.checked_ns, change.certain, change.temps, layer))
-        sql = "SELECT count(*) FROM (SELECT 1 FROM pair WHERE layer = ? AND loose LIMIT ?)"
+        sql = "SELECT count(*) FROM (SELECT 1 FROM pair INDEXED BY pair_loose WHERE layer = ? AND loose LIMIT ?)"
         if con.execute(sql, (layer, _MOST_LOOSE + 1)).fetchone()[0] <= _MOST_LOOSE:
             return
-    con.execute("UPDATE pair SET loose = 0 WHERE layer = ? AND loose", (layer,))
+    con.execute("UPDATE pair INDEXED BY pair_loose SET loose = 0 WHERE layer = ? AND loose", (layer,))
     con.execute("UPDATE folder SET names = ?, times = ? WHERE layer = ?", (*_watched(con, layer), layer))
 
 
@@ -152,7 +151,7 @@ def _all(con: "Connection", folder: "Folder", layer: int, stamp: int, wall: int)
         certain=_RACY if wall - stamp < _TICK_NS else _CERTAIN,
         whole=True,
         temps=any(n.endswith(".tmp") for n in listed),
-        stamps={n: s for n, s in stamps.items() if known.get(n) != s},
+        stamps={n: s for n, s in stamps.items() if known.get(n) != s or -1 in s},
         gone=tuple(n for n in known if n not in stamps),
     )
 
@@ -174,18 +173,19 @@ def _some(
     )
 
 
-def _edited(
-    con: "Connection", folder: "Folder", layer: int, known: "Known", wall: int, *, due: bool
-) -> Change | None:
+def _edited(con: "Connection", folder: "Folder", layer: int, known: "Known", wall: int, *, due: bool) -> Change | None:
     """Edits in place: all files are looked at on each read where there are few, else now and then."""
     stamp, _, certain, temps, names, times = known
     many = names is None
     if many and not due:
         return None
     rows = _listed(con, layer) if many or names == "" else _suspects(con, folder, layer, names or "", times)
+    if certain == _CHAINED_RACY and not many:
+        rows = dict.fromkeys(_slipped(folder, names or "", rows), _NOTHING) | rows
+        certain = _CHAINED if wall - stamp >= _TICK_NS else certain
     stamps = _stamps(folder, rows, wall)
-    odd = {n: (*s[:4], rows[n][4]) for n, s in stamps.items() if s[:4] != rows[n][:4]}
-    if not odd and not many:
+    odd = {n: (*s[:4], rows[n][4]) for n, s in stamps.items() if s[:4] != rows[n][:4] or -1 in s}
+    if not odd and not many and certain == known[2]:
         return None
     return Change(
         stamp=stamp,
@@ -201,7 +201,7 @@ def _edited(
 def _suspects(con: "Connection", folder: "Folder", layer: int, names: str, times: bytes) -> "Stamps":
     """What the index knows of the records whose files have another time than when they were written down, and of those
     that have changed since."""
-    found = _listed(con, layer, "loose")
+    found = _listed(con, layer, "loose", using="INDEXED BY pair_loose")
     files, before = names.split("\n"), array("q", times)
     now = array("q", folder.change_times(files) or [time for time, _ in folder.stamps(files)])
     if now != before:
@@ -209,16 +209,24 @@ def _suspects(con: "Connection", folder: "Folder", layer: int, names: str, times
         left = sorted(other - found.keys())
         for start in range(0, len(left), _CHUNK):
             part = left[start : start + _CHUNK]
-            found |= _listed(con, layer, f"name IN ({', '.join('?' * len(part))})", part)
+            found |= dict.fromkeys(part, _NOTHING) | _listed(
+                con, layer, f"name IN ({', '.join('?' * len(part))})", part
+            )
     return found
+
+
+def _slipped(folder: "Folder", names: str, rows: "Stamps") -> list[str]:
+    """Names that came in within the tick of the folder's time, which did not change it any more."""
+    known = set(names.split("\n"))
+    return [n for n in pair.stems([f for f in folder.names() if f not in known]) if n not in rows]
 
 
 def _stem(file: str) -> str:
     return file[: -len(pair.SIDE)] if file.endswith(pair.SIDE) else file[: -len(pair.MD)]
 
 
-def _listed(con: "Connection", layer: int, which: str = "1", values: "Iterable[str]" = ()) -> "Stamps":
-    sql = f"SELECT name, md_time, md_mark, side_time, side_mark, temps FROM pair WHERE layer = ? AND {which}"
+def _listed(con: "Connection", layer: int, which: str = "1", values: "Iterable[str]" = (), using: str = "") -> "Stamps":
+    sql = f"SELECT name, md_time, md_mark, side_time, side_mark, temps FROM pair {using} WHERE layer = ? AND {which}"
     return {name: tuple(stamps) for name, *stamps in con.execute(sql, (layer, *values)).fetchall()}
 
 
@@ -277,14 +285,14 @@ def _settle(entries: "Entries", store: "Store", folder: "Folder", upset: set[tup
 
 def _claims(con: "Connection", one: tuple[int, str]) -> dict[str, bool]:
     """The names that hang together: each shares its key or its id with another; and whether it was decided on before."""
-    sql = "SELECT name, key_hash, id, rival OR state = 'conflict' FROM record WHERE layer = ? AND {}"
+    sql = "SELECT name, key_hash, id, rival OR state = 'conflict' FROM record WHERE {}"
     found: dict[str, bool] = {}
     waiting, seen = [one], {one}
     while waiting:
         key_hash, id_ = waiting.pop()
-        rows_ = con.execute(sql.format("key_hash = ?"), (rows.FACT, key_hash)).fetchall()
+        rows_ = con.execute(sql.format("layer = ? AND key_hash = ?"), (rows.FACT, key_hash)).fetchall()
         if id_:
-            rows_ += con.execute(sql.format("id = ?"), (rows.FACT, id_)).fetchall()
+            rows_ += con.execute(sql.format("id = ? AND +layer = ?"), (id_, rows.FACT)).fetchall()
         for name, other_key, other_id, odd in rows_:
             found[name] = bool(odd)
             if (other_key, other_id) not in seen:

@@ -48,7 +48,9 @@ def ask(
         return _without(store, made_of, question)
     try:
         return _asked(database.build(store, made_of, lambda con: _fill(con, store), anew=True), question)
-    except (*_UNUSABLE, *database.damage()):
+    except _UNUSABLE:
+        return _without(store, made_of, question)
+    except database.damage():
         return _without(store, made_of, question)
 
 

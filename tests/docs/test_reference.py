@@ -132,6 +132,7 @@ CALLS = {
     "fact chain": "fact chain clef",
     "search": "search deploy",
     "retrieve": "retrieve deploy --session s",
+    "recall": "recall 'deploy target' --session s",
     "graph": "graph clef",
     "fact forget": "fact forget clef --yes",
     "fact restore": "fact restore clef",

@@ -223,12 +223,21 @@ class Counting(Plain):
 
 def test_a_large_store_costs_no_more_rows() -> None:
     held = [
-        Row(n, rows.EPISODE, f"e{n}", "", "heron nest island", session=f"s{n // 300}", place=n % 300)
-        for n in range(6000)
+        Row(n, rows.EPISODE, f"e{n}", "", "heron nest island", session=f"s{n % 20}", place=n // 20) for n in range(6000)
     ]
     store = Counting(held)
     blend.rank(store, "where does the heron nest?", NOW, 10)
     assert 0 < store.taken <= 600
+
+
+def test_a_common_word_brings_no_candidates_in_a_large_store_unless_it_is_alone() -> None:
+    """It still counts in what the other words have brought."""
+    held = [Row(n, rows.FACT, f"f{n}", "", "heron nest" if n % 2 else "heron") for n in range(features.LARGE - 1)]
+    store = Plain([*held, Row(5000, rows.FACT, "x", "", "heron zebra"), Row(5001, rows.FACT, "y", "", "zebra")])
+    assert {s.row.id for s in blend.rank(store, "heron zebra", NOW, 10)} == {"x", "y"}
+    assert len(blend.rank(store, "heron", NOW, 10)) == 10
+    small = Plain([*held[:100], *store.rows[-2:]])
+    assert len(blend.rank(small, "heron zebra", NOW, 200)) == 102
 
 
 def test_signs_of_a_text() -> None:

@@ -26,8 +26,10 @@ def leaks(words: str) -> list[str]:
 
 
 def own_words_out(words: str) -> str:
-    """Without the task, which a context block as data repeats to whoever asked."""
-    return re.sub(r'"task": "(?:[^"\\]|\\.)*"', "", words, count=1)
+    """Without the task or question, which the answer as data repeats to whoever asked, and what it was widened to."""
+    words = re.sub(r'"(?:task|query)": "(?:[^"\\]|\\.)*"', "", words, count=1)
+    words = re.sub(r'"queries": \[[^\]]*\]', "", words)
+    return re.sub(r"(?m)^also asked: (?:not|refutation of|не|опровержение) .*$", "", words)
 
 
 def plant(box: Box) -> list[str]:
@@ -86,6 +88,11 @@ def channels(made: list[str]) -> list[tuple[str, ...]]:
         ("search", "text"),
         ("retrieve",),
         ("retrieve", CANARY, "--session", CANARY),
+        ("stats", "--retrieval", "--days", "1"),
+        ("recall", "open served text"),
+        ("recall", CANARY, "--session", CANARY),
+        ("recall", f"{CANARY} is text", "--goal", "verify_claim", "--explain"),
+        ("recall", CANARY, "--goal", "explore_topic", "-n", "0"),
         ("retrieve", "--concept", CANARY, "--min-importance", "0"),
         ("context", CANARY),
         ("context", "--format", "json"),

@@ -60,12 +60,15 @@ class Play:
     def git(self, *argv: str) -> None:
         """Git in the store; that it may refuse is part of the play."""
         subprocess.run(["git", "-C", str(self.box.root), *argv], capture_output=True, check=False, timeout=60)
+        settings = self.box.root / "memcli.toml"
+        if not settings.exists() or "<<<<<<<" in settings.read_text():  # without them nothing is a store
+            settings.write_text("format = 1\n")
 
     def mds(self, layer: str = "facts") -> list[Path]:
         return sorted((self.box.root / layer).glob("*.md"))
 
     def some(self, layer: str = "facts", suffix: str = ".md") -> Path | None:
-        found = sorted(p for p in (self.box.root / layer).glob(f"*{suffix}") if p.is_file())
+        found = sorted(p for p in (self.box.root / layer).glob(f"*{suffix}") if p.is_file() and not p.is_symlink())
         return self.r.choice(found) if found else None
 
     def write(self, path: Path, data: bytes) -> None:
@@ -235,7 +238,9 @@ class Play:
 
     def hand_new(self) -> None:
         name = self.r.choice(("by hand", "x" * 60, "новое", "b--0123456789ab", self.key().replace("/", "-")))
-        front = f"---\nkey: {self.key()}\nsensitivity: {self.r.choice(LABELS)}\n---\n\n" if self.r.random() < 0.7 else ""
+        front = (
+            f"---\nkey: {self.key()}\nsensitivity: {self.r.choice(LABELS)}\n---\n\n" if self.r.random() < 0.7 else ""
+        )
         (self.box.root / "facts").mkdir(exist_ok=True)
         (self.box.root / "facts" / f"{name}.md").write_text(front + self.text() + "\n")
 

@@ -74,7 +74,7 @@ def test_a_look_that_finds_nothing_writes_nothing(filled: Box) -> None:
 
 def test_after_a_write_only_its_files_are_read(filled: Box, reads: Taken) -> None:
     name = filled.md("key 3").stem
-    filled.memory.set_fact("key 3", "meadow", now=NOW)
+    filled.memory.confirm("key 3", run="another", now=NOW)
     reads()
     look(filled)
     assert set(reads()) == {f"facts/{name}.md", f"facts/{name}.meta.json"}
@@ -95,10 +95,14 @@ def test_after_an_edit_only_its_files_are_read(filled: Box, ticks: common.Ticks,
     assert reads() == []
 
 
-def test_a_change_costs_the_same_in_a_large_store(box: Box, ticks: common.Ticks, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_costs_the_same_in_a_large_store(
+    box: Box, ticks: common.Ticks, monkeypatch: pytest.MonkeyPatch
+) -> None:
     costs = []
-    for size in (20, 200):
-        rows = [{"kind": "fact", "key": f"k{n}", "text": f"lantern {n}", "sensitivity": "internal"} for n in range(size)]
+    for size in (250, 1000):
+        rows = [
+            {"kind": "fact", "key": f"k{n}", "text": f"lantern {n}", "sensitivity": "internal"} for n in range(size)
+        ]
         path = box.root.parent / "rows.jsonl"
         path.write_text("".join(json.dumps(r) + "\n" for r in rows))
         box.ok("import", "jsonl", str(path), "--trusted")
@@ -125,7 +129,7 @@ def cost(box: Box, size: int, ticks: common.Ticks, monkeypatch: pytest.MonkeyPat
 
     with monkeypatch.context() as patch:
         patch.setattr(database, "connect", connect)
-        box.memory.set_fact("k7", f"meadow {size}", now=NOW)
+        box.memory.confirm("k7", run=str(size), now=NOW)
         ticks.rest()
         look(box)
         common.edit(box.md("k9"), box.md("k9").read_bytes() + b"more\n")
@@ -194,7 +198,9 @@ def test_an_edit_in_place_beside_a_write_is_seen_at_once(filled: Box, ticks: com
     assert ids(filled, "walnuts") == ["key 4"]
 
 
-@pytest.mark.parametrize("touched", [b"", b"{\n", b"null\n[]\n", b'{"layer": "facts"}\n', b'{"layer": "facts", "before": 1', b"\xff\n"])
+@pytest.mark.parametrize(
+    "touched", [b"", b"{\n", b"null\n[]\n", b'{"layer": "facts"}\n', b'{"layer": "facts", "before": 1', b"\xff\n"]
+)
 def test_what_writers_say_may_be_damaged(filled: Box, touched: bytes, ticks: common.Ticks) -> None:
     path = filled.root / ".memcli" / "index.touched"
     filled.memory.set_fact("key 1", "orchard", now=NOW)
@@ -313,7 +319,9 @@ def test_a_sweep_learns_of_a_time_to_live_that_a_hand_wrote(filled: Box, monkeyp
 
 
 @pytest.mark.parametrize("turn", range(3))
-def test_files_that_hang_together_by_key_and_by_id_are_decided_on_together(box: Box, ticks: common.Ticks, turn: int) -> None:
+def test_files_that_hang_together_by_key_and_by_id_are_decided_on_together(
+    box: Box, ticks: common.Ticks, turn: int
+) -> None:
     """a and b share a key, b and c an id, and c was b before: neither a nor b is shown, in whatever order they come in."""
     one, other = "0199e4a0-5b00-7c3e-9a51-0d6a0f1b2c3d", "0199e4a0-5b00-7c3e-9a51-0d6a0f1b2c3e"
     files = [("a", "old", one, []), ("b", "old", other, []), ("c", "new", other, ["old"])]
