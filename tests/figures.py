@@ -71,7 +71,8 @@ NAMES = frozenset(f.name for f in TABLE)
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "promises.md"
 HEADING = "## Figures\n"
 INTRO = """
-As last reached with `python -m pytest -m full --write-figures` on two cores; a figure that was not run then stays as it was.
+As last reached on two cores with `python -m pytest -m full --write-figures`, or with the part of it that counts the figure: what
+was not run stays as it was.
 
 | what is counted | count | bad | target |
 |---|---|---|---|

@@ -175,13 +175,14 @@ class Box:
         return self.root / "episodes" / f"{month}.md"
 
     def tree(self, *, state: bool = False, index: bool = False) -> dict[str, bytes]:
-        """Every tracked file with its bytes; state: what is in .memcli too; index: and the index, which readers write."""
+        """Every tracked file with its bytes; state: what is in .memcli too; index: and what readers write, the index and the
+        retrieval log."""
         return {
             str(p.relative_to(self.root)): p.read_bytes()
             for p in sorted(self.root.rglob("*"))
             if p.is_file()
             and (state or ".memcli" not in p.relative_to(self.root).parts)
-            and (index or not p.name.startswith("index."))
+            and (index or not p.name.startswith(("index.", "retrieval.")))
         }
 
     def touched(self) -> dict[str, tuple[int, int, int]]:

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from memcli.engine.search import Hit
+    from memcli.engine.search import Found, Hit
 
 
 def search(
@@ -50,6 +50,9 @@ def search(
         labels.choice(name, "layer", engine.LAYERS)
     now = session.now(ctx)
     first = session.moment(since, now) if last_hours is None else session.hours_before(now, last_hours)
+    wanted = engine.Filters(layers=layer or engine.LAYERS, tags=tag, domain=domain, source=source, prefix=prefix)
+    wanted = wanted.replace(session=session_, outcome=outcome, concept=concept)
+    wanted = wanted.replace(since=first, until=session.moment(until, now), **_least(min_confidence, min_importance))
     store, said = session.store(ctx), session.text_or_stdin(query) or ""
     found = engine.search(
         store,
@@ -59,27 +62,25 @@ def search(
         clearance=labels.sensitivity(clearance),
         as_of=session.moment(as_of, now),
         fresh=fresh,
-        filters=engine.Filters(
-            layers=layer or engine.LAYERS,
-            tags=tag,
-            domain=domain,
-            source=source,
-            session=session_,
-            outcome=outcome,
-            concept=concept,
-            prefix=prefix,
-            since=first,
-            until=session.moment(until, now),
-            min_confidence=0.0 if min_confidence is None else labels.confidence(min_confidence),
-            min_importance=0.0 if min_importance is None else labels.unit(min_importance, "min_importance"),
-        ),
+        filters=wanted,
     )
     served = [(h.record.id, h.relevance) for h in found.hits]
     retrievals.note(store, "search", said, now=now, served=served, verdict=found.verdict)
+    return Listing([_row(h) for h in found.hits], "".join(_line(h, explain) for h in found.hits), notes=_notes(found))
+
+
+def _least(confidence: str | None, importance: str | None) -> dict[str, float]:
+    sure = 0.0 if confidence is None else labels.confidence(confidence)
+    return {
+        "min_confidence": sure,
+        "min_importance": 0.0 if importance is None else labels.unit(importance, "min_importance"),
+    }
+
+
+def _notes(found: "Found") -> tuple[str, ...]:
     notes = [f"{found.more} more; -n 0 shows all"] if found.more else []
     notes += [f"{found.withheld} withheld"] if found.withheld else []
-    notes += [] if found.hits else ["nothing found"]
-    return Listing([_row(h) for h in found.hits], "".join(_line(h, explain) for h in found.hits), notes=tuple(notes))
+    return (*notes, *([] if found.hits else ["nothing found"]))
 
 
 def _row(hit: "Hit") -> "dict[str, Any]":

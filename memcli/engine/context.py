@@ -86,7 +86,8 @@ def build(
 
     made = ask(store, look)
     served = [(chosen.record.id, chosen.scored.relevance) for chosen in made.shown]
-    retrievals.note(store, "context", query.asked, now=now, served=served, verdict=made.verdict)
+    private = not query.task  # a request is never stored
+    retrievals.note(store, "context", query.asked, now=now, served=served, verdict=made.verdict, private=private)
     return made
 
 

@@ -17,6 +17,7 @@ from memcli.store import episodes, facts, proposals, recovery
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from memcli.base import files
     from memcli.index.database import Connection
     from memcli.store.folder import Store, Writing
 
@@ -27,7 +28,10 @@ _BATCH = 500
 
 @value
 class Action(Value):
-    """One thing that a sweep does. reason: expired, faded, pruned (a failed or repeated episode), promoted. key: "" for episodes."""
+    """One thing that a sweep does. key: "" for episodes.
+
+    reason: expired, faded, pruned (a failed or repeated episode), promoted.
+    """
 
     layer: str
     id: str
@@ -69,7 +73,8 @@ def plan(store: "Store", now: datetime) -> Plan:
     """
     due = ask(store, lambda con: (*_due(con, store, now), _twins(con, store), pairs.tidy(con)), watch=False)
     live, newest, names, months, twins, tidy = due
-    actions = [a for name in names if (a := _fact_action(store, name, now)) is not None]
+    with store.folder(facts.LAYER) as folder:
+        actions = [a for name in names if (a := _fact_action(store, folder, name, now)) is not None]
     for month in sorted({*months, *twins.values()}, reverse=True):
         listed = sorted(episodes.read(store, month).entries, key=lambda e: (e.at, e.id), reverse=True)
         reasons = [(e, _episode_reason(store, e, now, live[rows.EPISODE], twin=e.id in twins)) for e in listed]
@@ -90,7 +95,7 @@ def _due(
         "SELECT max(written_at) FROM record INDEXED BY record_written WHERE whole AND layer < 2"
     ).fetchone()[0]
     facts_due = con.execute(
-        "SELECT name FROM record WHERE layer = 0 AND rival = 0 AND rid IN ("
+        "SELECT name FROM record WHERE layer = 0 AND rival = 0 AND state != 'conflict' AND rid IN ("
         "SELECT rid FROM record INDEXED BY record_expiry WHERE expires_at <= :at"
         " UNION SELECT rid FROM record INDEXED BY record_fading WHERE fades_at <= :at) ORDER BY name",
         {"at": at},
@@ -121,11 +126,10 @@ def _twins(con: "Connection", store: "Store") -> dict[str, str]:
     return dict(found.fetchall())
 
 
-def _fact_action(store: "Store", name: str, now: datetime) -> Action | None:
-    with store.folder(facts.LAYER) as folder:
-        fact = facts.named(store, folder, name)
+def _fact_action(store: "Store", folder: "files.Folder", name: str, now: datetime) -> Action | None:
+    fact = facts.named(store, folder, name)
     reason = "" if fact is None else _fact_reason(store, fact, now)
-    if fact is None or not reason or facts.get(store, fact.key) != fact:  # another file has its key too
+    if fact is None or not reason:
         return None
     return Action(layer=facts.LAYER, id=fact.id, key=fact.key, name=fact.name, reason=reason)
 

@@ -81,7 +81,7 @@ class Entries:
         }
         if mark:
             row["key_hash"] = mark
-        rid = self._insert([row[c] for c in COLUMNS])
+        rid = int(self.con.execute(_INSERT, [row[c] for c in COLUMNS]).lastrowid)
         self._added += 1
         if self._progress is not None and self._added % _STEP == 0:
             self._progress(self._added)
@@ -91,18 +91,11 @@ class Entries:
             self.sessions.add(row["session"])
         if stems is None:
             return rid
-        stems = _sound(stems[0]), _sound(stems[1])
         self.con.execute("INSERT INTO stems VALUES(?, ?, ?)", (rid, *stems))
         if not self.bulk:
             self.con.execute("INSERT INTO words(rowid, strong, weak) VALUES(?, ?, ?)", (rid, *stems))
             self._stems.update(*(s.split() for s in stems))
         return rid
-
-    def _insert(self, values: "list[Any]") -> int:
-        try:
-            return int(self.con.execute(_INSERT, values).lastrowid)
-        except UnicodeEncodeError:
-            return int(self.con.execute(_INSERT, [_sound(v) if isinstance(v, str) else v for v in values]).lastrowid)
 
     def drop(self, where: str, values: "Iterable[Any]") -> list[tuple[int, str, int]]:
         """Take rows out; their (key_hash, id, level). where: an SQL condition."""
@@ -200,8 +193,3 @@ class Entries:
 def _spelled(stem: str) -> bool:
     """True for what may be a misspelled word: not short, not endless, letters alone."""
     return 4 <= len(stem) <= 24 and stem.isalpha()
-
-
-def _sound(text: str) -> str:
-    """Text as SQLite takes it: a surrogate that stands alone, which a hand may write into a log, becomes a question mark."""
-    return text.encode("utf-8", "replace").decode()

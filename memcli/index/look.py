@@ -156,7 +156,7 @@ class Look:
         if not groups:
             return []
         found = self.con.execute(
-            "SELECT stem FROM letters WHERE letters MATCH ? ORDER BY rank LIMIT ?",
+            "SELECT stem FROM letters WHERE letters MATCH ? ORDER BY rank, stem LIMIT ?",
             (" OR ".join(map(_quoted, groups)), limit + 1),
         )
         return [other for (other,) in found.fetchall() if other != stem][:limit]

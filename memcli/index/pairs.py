@@ -96,8 +96,10 @@ def apply(entries: "Entries", store: "Store", layer: int, change: Change) -> Non
             if record is not None:
                 entries.add(layer, name, record)
                 upset.add((document.hash_of(record.key), record.id))
-            shown = record is not None and record.sensitivity <= document.SHOWN_UP_TO
-            entries.withdrew |= not shown and any(level <= document.SHOWN_UP_TO for _, _, level in before)
+            if record is None:
+                shown_before += [(h, i) for h, i, level in before if level <= document.SHOWN_UP_TO]
+            elif record.sensitivity > document.SHOWN_UP_TO:
+                entries.withdrew |= any(level <= document.SHOWN_UP_TO for _, _, level in before)
             upset.update((h, i) for h, i, _ in before)
             if record is not None and record.state == "half":
                 stamps = (-1, *stamps[1:])  # it is read from the archive too

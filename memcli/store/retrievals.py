@@ -37,18 +37,20 @@ def note(
     now: "datetime",
     served: "Iterable[tuple[str, float]]",
     verdict: str,
+    private: bool = False,
 ) -> None:
     """Write one line, or nothing where that cannot be done.
 
     served: id of each record that was given out, best first, and how much of the question it holds, 0..1; verdict:
-    strong, weak or none, which counts for nothing where nothing was asked and records were only listed.
+    strong, weak or none, which counts for nothing where nothing was asked and records were only listed; private: never
+    keep this question in words.
     """
     if not store.settings["monitor.enabled"]:
         return
     try:
         with store.folder(folder.STATE) as state:
             if not state.missing:
-                _append(state, _row(state, store, command, query, now, list(served), verdict))
+                _append(state, _row(state, store, command, query, now, list(served), verdict, private))
     except errors.MemcliError:
         return  # a store that cannot be written is read all the same
 
@@ -95,6 +97,7 @@ def _row(
     now: "datetime",
     served: list[tuple[str, float]],
     verdict: str,
+    private: bool,
 ) -> bytes:
     named = ", ".join(f'"{i}"' for i, _ in served[:MOST_IDS] if ids.valid(i))
     best = max((held for _, held in served), default=0.0)
@@ -103,7 +106,7 @@ def _row(
         f'{{"at": "{clock.show(now)}", "command": "{command}", "query": "{_hash(state, query)}",'
         f' "served": {len(served)}, "ids": [{named}], "best": {round(best, 4)}, "verdict": "{verdict}"'
     )
-    if store.settings["monitor.query_text"] and query.strip():
+    if store.settings["monitor.query_text"] and query.strip() and not private:
         import json
 
         from memcli.model import redact

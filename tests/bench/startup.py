@@ -37,6 +37,7 @@ DUE = 2_000
 # Gate and goal by size of the store.
 SEARCH: dict[str, tuple[float, float]] = {"10k": (8, 5), "100k": (20, 7)}
 CONTEXT: dict[str, tuple[float, float]] = {"10k": (9, 6), "100k": (21, 8)}
+REINDEX: dict[str, tuple[float, float]] = {"10k": (100, 60), "100k": (1000, 600)}
 SWEEP: dict[str, tuple[float | None, float | None]] = {"10k": (None, None), "100k": (15, 6)}
 TASK = "how do we deploy to production?"
 
@@ -115,7 +116,7 @@ class Lab:
         """A fresh copy, looked at once so that what is derived is there again, and written out to the disk."""
         self._put_aside(name)
         shutil.copytree(self.store(source), self.store(name))
-        self.measure([str(self.memcli), "--store", str(self.store(name)), "fact", "get", "no such key"], exit_code=3)
+        self.measure([str(self.memcli), "--store", str(self.store(name)), "search", corpus.RARE])
         os.sync()
 
     def records(self, name: str, facts: int, due: int = 0) -> Path:
@@ -140,6 +141,8 @@ def prepare(lab: Lab, sizes: list[str]) -> None:
     for size in sizes:
         lab.make(size, lab.records(size, SIZES[size]))
     lab.make("due", lab.records("due", SIZES["10k"], DUE))
+    for name in ("sample", "written", *sizes, "due"):
+        lab.do(lab.memcli, "--store", lab.store(name), "search", corpus.RARE)  # builds the index
     os.sync()
 
 
@@ -173,6 +176,15 @@ def cases(lab: Lab, sizes: list[str]) -> Iterator[Case]:
     yield Case("usage error", lambda: [str(lab.memcli), "fact", "set", "--nope"], 9, 7.5, exit_code=2)
     for size in sizes[1:]:
         yield Case(f"search, {size}", on(size, "search", corpus.RARE), SEARCH[size][0], SEARCH[size][1], rare=True)
+        yield Case(f"reindex, {size}", on(size, "reindex"), *REINDEX[size], rare=True)
+        yield Case(f"search --fresh, {size}", on(size, "search", corpus.RARE, "--fresh"), rare=True)
+        edited = lab.store(size) / "facts"
+        yield Case(
+            f"search --fresh, a file edited, {size}",
+            on(size, "search", corpus.RARE, "--fresh"),
+            rare=True,
+            before=lambda edited=edited: edit(edited),
+        )
         yield Case(f"context, {size}", on(size, "context", TASK), CONTEXT[size][0], CONTEXT[size][1], rare=True)
         yield Case(f"fact list, {size}", on(size, "fact", "list"), rare=True)
         yield Case(f"sweep, nothing due, {size}", on(size, "sweep"), SWEEP[size][0], SWEEP[size][1], rare=True)
@@ -189,6 +201,21 @@ def cases(lab: Lab, sizes: list[str]) -> Iterator[Case]:
     yield Case(f"{first}, again", load, rare=True, share=thousands)
     if rg := shutil.which("rg"):
         yield Case("rg -l over the same facts, 10k", lambda: [rg, "-l", corpus.RARE, str(lab.store("10k") / "facts")])
+
+
+def edit(facts: Path) -> None:
+    """Write one file anew in place, as an editor does."""
+    path = next(p for p in sorted(facts.iterdir()) if p.suffix == ".md")
+    path.write_bytes(path.read_bytes())
+
+
+def sizes_on_disk(lab: Lab, sizes: list[str]) -> Iterator[str]:
+    """What the index takes, beside the text that it is made of."""
+    for size in sizes[1:]:
+        store = lab.store(size)
+        text = sum(p.stat().st_size for p in (*store.glob("facts/*.md"), *store.glob("episodes/*.md")))
+        index = sum(p.stat().st_size for p in store.glob(".memcli/index.*"))
+        yield f"index, {size}: {index / 1e6:.1f} MB for {text / 1e6:.1f} MB of text, {index / text:.2f} times as much"
 
 
 def run(lab: Lab, table: list[Case], rounds: int) -> dict[str, list[Run]]:
@@ -232,15 +259,18 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15, help="runs of each case (rare ones: a fifth); default 15")
     parser.add_argument("--large", action="store_true", help="a store of 100,000 facts too")
     parser.add_argument("--python", type=Path, help="an environment's python that has memcli, in place of a fresh one")
+    parser.add_argument("--sizes", default="", help="only stores of these sizes, such as 10k,100k (and the sample)")
     parser.add_argument("--only", default="", help="only cases whose name holds this")
     args = parser.parse_args()
     sizes = [size for size in SIZES if args.large or size != "100k"]
+    if args.sizes:
+        sizes = ["1k", *(size for size in SIZES if size in args.sizes.split(",") and size != "1k")]
     with tempfile.TemporaryDirectory(prefix="memcli-bench-") as folder:
         lab = Lab(Path(folder), args.python)
         print("making the stores", file=sys.stderr)
         prepare(lab, sizes)
         table = [case for case in cases(lab, sizes) if args.only in case.name]
-        print(*lines(table, run(lab, table, args.rounds)), sep="\n")
+        print(*lines(table, run(lab, table, args.rounds)), *sizes_on_disk(lab, sizes), sep="\n")
 
 
 if __name__ == "__main__":

@@ -163,6 +163,10 @@ class Rig:
             where = f"{self.case.name} {point.mode} at {self.named(point.at)}"
             return [f"{where}: {problem}" for problem in self._wrong(store, outcome, point)]
 
+    def varies(self, number: int) -> bool:
+        """True after the first call on the index, whose calls are not the same number in every run."""
+        return any(derived(c) and c.number < number for c in self.calls)
+
     def named(self, number: int) -> str:
         return next((str(c) for c in self.calls if c.number == number), f"{number} ?")
 
@@ -182,7 +186,7 @@ class Rig:
             yield f"left {left} though nothing kept it from cleaning up"
 
     def _bad_end(self, outcome: Outcome, point: Point) -> Iterator[str]:
-        if point.kills and not outcome.killed:
+        if point.kills and not outcome.killed and not self.varies(point.at):
             yield f"was not killed but exited {outcome.code}"
         if not point.kills and (outcome.code in (BUG, BAD_DATA) or outcome.code < 0):
             yield f"exit {outcome.code}: {outcome.err[-2000:]}"
@@ -229,12 +233,13 @@ class Rig:
     # -- kills inside the recovery --
 
     def second_points(self, point: Point) -> list[tuple[Argv, int]]:
-        """Every call of every recovery command, each run on what the kill at `point` leaves."""
+        """Every call of every recovery command up to its first on the index, each run on what the kill at `point` leaves."""
         found = []
         for argv in (self.case.writer, *self.case.recovery):
             with self.fresh() as store:
                 self.run(point, store)
-                found += [(argv, c.number) for c in self.trace(argv, store) if c.number]
+                for call in itertools.takewhile(lambda c: not derived(c), self.trace(argv, store)):
+                    found += [(argv, call.number)] if call.number else []
         return found
 
     def check_second(self, point: Point, argv: Argv, at: int, mode: str = "before") -> list[str]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 from support import CANARY, NOW, Box, at, environment, stamp
+from support import command as command_line
 
 from memcli.base import clock, files
 from memcli.engine import monitoring
@@ -127,6 +129,15 @@ def test_the_question_itself_only_when_asked_for_and_masked(kept: Box) -> None:
     assert [r["text"] for r in retrievals.read(kept.store)] == [row["text"]]
 
 
+def test_a_request_is_kept_in_no_words(kept: Box) -> None:
+    put(kept, query_text=True)
+    request = json.dumps({"user_input": f"when is {CANARY}?", "turns": [{"role": "user", "content": CANARY}]}).encode()
+    kept.ok("context", "--request", "-", stdin=request)
+    kept.ok("context", "lunch", "--request", "-", stdin=request)
+    assert [row.get("text") for row in lines(kept)] == [None, "lunch"]
+    assert CANARY not in log(kept).read_text()
+
+
 def test_off_is_off(kept: Box) -> None:
     put(kept, enabled=False)
     for command in ("search", "recall", "context"):
@@ -175,15 +186,25 @@ def test_a_read_only_store_is_read_all_the_same(kept: Box) -> None:
     assert log(kept).read_bytes() == before
 
 
-def test_a_disk_that_takes_nothing_is_no_error(kept: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_takes_no_more_is_no_error(kept: Box) -> None:
     kept.ok("search", "lunch")
+    log(kept).write_bytes(log(kept).read_bytes() * 4000)
     before = log(kept).read_bytes()
 
-    def full(*_: object, **__: object) -> None:
-        raise files.errors.SystemFailure("no space left")
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before), len(before)))
 
-    monkeypatch.setattr(files.Folder, "append", full)
-    assert "at noon" in kept.ok("search", "lunch").out
+    for command in ("search", "recall", "context"):
+        done = subprocess.run(
+            command_line(kept.words(command, "lunch")),
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            preexec_fn=limit,
+            timeout=60,
+            check=True,
+        )
+        assert b"at noon" in done.stdout
     assert log(kept).read_bytes() == before
 
 

@@ -92,7 +92,7 @@ def same(box: Box, now: datetime, *, words: tuple[str, ...] = (), **options: Any
     if words:
         said, expected = answers(store, now, words, **options), answers_anew(store, now, words)
         for word in expected:
-            assert said[word] == expected[word], word
+            assert said[word] == expected[word], (word, said[word], expected[word])
 
 
 def differences(one: list[Any], other: list[Any]) -> list[str]:

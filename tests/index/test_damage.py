@@ -18,7 +18,7 @@ from support import Box, at, environment
 
 from memcli.base import errors
 from memcli.engine import context
-from memcli.index import database, pairs, refresh
+from memcli.index import database, refresh
 
 from . import common
 from .play import Play
@@ -45,7 +45,7 @@ def everything(box: Box, words: tuple[str, ...]) -> Any:
     found: dict[str, Any] = common.answers(box.store, NOW, words)
     block = context.build(box.store, context.Query(task=words[0]), now=NOW, limit=context.Budget(amount=3000))
     account = next(line for line in block.text.splitlines() if "shown " in line)
-    return found | {"block": [(c.record.id, c.record.text) for c in block.shown], "account": account}
+    return found | {"block": [(c.record.id, c.record.text) for c in block.shown], "account": account.partition(": ")[2]}
 
 
 def harms() -> list[HARM]:
@@ -90,7 +90,9 @@ def harms() -> list[HARM]:
 
     def foreign(path: Path) -> None:
         con = sqlite3.connect(path)
-        con.executescript("CREATE TABLE meta(name, value); CREATE TABLE record(x); INSERT INTO meta VALUES('made_of', 'me')")
+        con.executescript(
+            "CREATE TABLE meta(name, value); CREATE TABLE record(x); INSERT INTO meta VALUES('made_of', 'me')"
+        )
         con.close()
 
     def schema(value: str) -> Callable[[Box], None]:
@@ -148,14 +150,22 @@ def harms() -> list[HARM]:
         ("the full text lost", sql("DELETE FROM words_data")),
         ("a folder unknown", sql("DELETE FROM folder")),
         ("odd stamps", sql("UPDATE folder SET checked_ns = 'then', times = 7, names = 5")),
-        ("odd columns", sql("UPDATE record SET level = 'high', expires_at = x'00'")),
         ("odd meta", sql("UPDATE meta SET value = 'x' WHERE name != 'made_of'")),
         ("future times", future),
         ("the greatest number", lambda box: (box.root / ".memcli" / ("index." + "9" * 15 + ".sqlite")).touch()),
         ("a number too great", lambda box: (box.root / ".memcli" / ("index." + "9" * 40 + ".sqlite")).touch()),
-        ("index.new a folder", lambda box: [common.database(box).unlink(), (box.root / ".memcli" / "index.new").mkdir()] and None),
-        ("the lock a folder", lambda box: [_lock(box).unlink(), _lock(box).mkdir(), common.database(box).unlink()] and None),
-        ("the lock a link", lambda box: [_lock(box).unlink(), _lock(box).symlink_to("x"), common.database(box).unlink()] and None),
+        (
+            "index.new a folder",
+            lambda box: [common.database(box).unlink(), (box.root / ".memcli" / "index.new").mkdir()] and None,
+        ),
+        (
+            "the lock a folder",
+            lambda box: [_lock(box).unlink(), _lock(box).mkdir(), common.database(box).unlink()] and None,
+        ),
+        (
+            "the lock a link",
+            lambda box: [_lock(box).unlink(), _lock(box).symlink_to("x"), common.database(box).unlink()] and None,
+        ),
         ("touched a folder", lambda box: [_touched(box).unlink(missing_ok=True), _touched(box).mkdir()] and None),
     ]
     return listed
@@ -178,8 +188,9 @@ def test_a_damaged_index_gives_the_same_answers(told: Box, harm: HARM, queries: 
     told.set("after the harm", "a lantern")
     assert [h.record.key for h in told.memory.search("lantern")] == ["after the harm"]
     told.ok("forget", "after the harm", "--yes")
-    kept = {p: seen for p, seen in common.outside(told).items() if "/facts" not in p and "/tombstones" not in p}
-    assert kept == {p: seen for p, seen in outside.items() if "/facts" not in p}
+    kept = {p: seen for p, seen in common.outside(told).items() if "/facts" not in p and p != str(told.root)}
+    assert kept == {p: seen for p, seen in outside.items() if p in kept}
+    assert {p for p in common.outside(told) if "/facts" not in p} <= outside.keys()
 
 
 @pytest.mark.full
@@ -268,11 +279,13 @@ def test_a_reader_who_may_not_write_gets_the_same_answers(told: Box, state: str)
         assert told.tree(state=True, index=True) == before
     import json
 
-    assert [h["id"] for h in json.loads(done.stdout)["data"]["hits"]] == expected
+    assert [h["id"] for h in json.loads(done.stdout)["data"]] == expected
 
 
 @pytest.mark.parametrize("kind", ["file", "link"])
-def test_a_state_folder_that_is_none_only_costs_time(told: Box, kind: str, queries: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_state_folder_that_is_none_only_costs_time(
+    told: Box, kind: str, queries: tuple[str, ...], tmp_path: Path
+) -> None:
     before = everything(told, queries)
     state = told.root / ".memcli"
     shutil.rmtree(state)
@@ -290,7 +303,9 @@ def test_a_path_that_sqlite_cannot_take_only_costs_time(told: Box, queries: tupl
     assert everything(Box(deep), queries) == before
 
 
-@pytest.mark.parametrize("name", ["with space", "with%20percent", "with?question#hash", "with'quote\"", "ключ", "\udcff"])
+@pytest.mark.parametrize(
+    "name", ["with space", "with%20percent", "with?question#hash", "with'quote\"", "ключ", "\udcff"]
+)
 def test_any_path_has_its_index(told: Box, name: str, tmp_path: Path) -> None:
     root = tmp_path / name
     shutil.copytree(told.root, root)
@@ -301,7 +316,9 @@ def test_any_path_has_its_index(told: Box, name: str, tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir() if "sqlite" in p.name) == []
 
 
-def test_a_lock_that_somebody_holds_only_costs_time(told: Box, queries: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_somebody_holds_only_costs_time(
+    told: Box, queries: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = everything(told, queries)
     monkeypatch.setattr(database, "_WAIT_SECONDS", 0.05)
     with _lock(told).open("rb") as held:
@@ -312,7 +329,9 @@ def test_a_lock_that_somebody_holds_only_costs_time(told: Box, queries: tuple[st
         assert common.index_files(told) == []
 
 
-def test_a_writer_in_the_database_only_costs_time(told: Box, queries: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_writer_in_the_database_only_costs_time(
+    told: Box, queries: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = everything(told, queries)
     monkeypatch.setattr(database, "_WAIT_SECONDS", 0.05)
     other = common.raw(told)
@@ -341,7 +360,9 @@ def test_a_full_disk_only_costs_time(told: Box, kilobytes: int, queries: tuple[s
                 f.write(b"x" * 1024)
                 f.flush()
         found = everything(told, queries)
-        assert {k: v[0] for k, v in found.items() if k in queries} == {k: v[0] for k, v in before.items() if k in queries}
+        assert {k: v[0] for k, v in found.items() if k in queries} == {
+            k: v[0] for k, v in before.items() if k in queries
+        }
         assert not [p for p in state.iterdir() if p.name == "index.new"]
     finally:
         subprocess.run(["umount", "-l", str(state)], check=True)
@@ -392,11 +413,12 @@ def test_no_number_is_given_twice(told: Box) -> None:
         refresh.ask(told.store, lambda con: None)
 
 
-def test_texts_that_sqlite_cannot_hold_are_indexed(box: Box) -> None:
-    """A hand may write half a surrogate pair into JSON."""
-    made = box.add("a lantern")
+def test_texts_that_sqlite_cannot_hold_never_reach_it(box: Box) -> None:
+    """A hand may write half a surrogate pair into JSON; what holds one is no record."""
+    box.set("plain", "a lantern")
+    box.add("a lantern")
     data = box.log().read_text()
     box.log().write_text(data.replace('"source":', '"task":"half \\ud800 pair","session":"\\udfff","source":'))
+    (box.root / "facts" / "hand.md").write_text('---\nkey: "x \\ud800"\nsensitivity: internal\n---\n\na lantern\n')
     common.same(box, NOW)
-    assert [h.record.id for h in box.memory.search("pair", now=NOW)] == [made]
-    assert pairs.WATCHED > 0
+    assert [h.record.text for h in box.memory.search("lantern", now=NOW)] == ["a lantern"]

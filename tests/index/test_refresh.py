@@ -10,7 +10,6 @@ from support import Box, at
 
 from memcli.engine import search, sweep
 from memcli.index import database, pairs, refresh
-
 from tests.hostile.common import fields, front, pair
 
 from . import common

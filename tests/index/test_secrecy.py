@@ -52,7 +52,12 @@ def test_nothing_of_a_record_above_internal_is_kept(box: Box, label: str, built:
         "--concept", f"{CANARY} concept", "--tag", f"{CANARY}tag",
     )  # fmt: skip
     box.memory.propose_procedure(
-        f"{CANARY} way", (f"one: {CANARY}",), now=NOW, sensitivity=label, title=f"{CANARY} title", task_type=f"{CANARY} type"
+        f"{CANARY} way",
+        (f"one: {CANARY}",),
+        now=NOW,
+        sensitivity=label,
+        title=f"{CANARY} title",
+        task_type=f"{CANARY} type",
     )
     look(box)
     assert holds(box, CANARY, "lantern") == ["lantern"]
@@ -71,11 +76,15 @@ def raised(box: Box, how: str) -> None:
         common.edit(side, b"{")
     elif how == "by a rename":
         for p in (md, side):
-            p.with_name(p.name.replace("quiet", "other")).write_bytes(p.read_bytes().replace(b"internal", b"restricted"))
+            p.with_name(p.name.replace("quiet", "other")).write_bytes(
+                p.read_bytes().replace(b"internal", b"restricted")
+            )
             p.unlink()
     elif how == "by a rival":
         for p in (md, side):
-            p.with_name(p.name.replace("quiet", "other")).write_bytes(p.read_bytes().replace(b"internal", b"restricted"))
+            p.with_name(p.name.replace("quiet", "other")).write_bytes(
+                p.read_bytes().replace(b"internal", b"restricted")
+            )
     else:
         md.write_bytes(md.read_bytes().replace(b"\n---\n", b"\n<<<<<<< ours\n---\n", 1))
 
@@ -237,7 +246,12 @@ def test_files_are_private_whatever_the_umask(box: Box, umask: int) -> None:
 
     box.set("plain", "lantern")
     done = subprocess.run(
-        [sys.executable, "-c", script, str(box.root)], env=environment(), umask=umask, capture_output=True, text=True, check=True
+        [sys.executable, "-c", script, str(box.root)],
+        env=environment(),
+        umask=umask,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     seen = dict(pair.split(":") for pair in done.stdout.split())
     assert any(n.endswith("-wal") for n in seen)
@@ -258,7 +272,9 @@ def test_nothing_is_written_outside_the_state_folder(box: Box, tmp_path: Path) -
 
     if shutil.which("strace") is None:
         pytest.skip("needs strace")
-    rows = [{"kind": "fact", "key": f"k{n}", "text": f"lantern {n} " * 40, "sensitivity": "internal"} for n in range(400)]
+    rows = [
+        {"kind": "fact", "key": f"k{n}", "text": f"lantern {n} " * 40, "sensitivity": "internal"} for n in range(400)
+    ]
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(r) + "\n" for r in rows))
     box.ok("import", "jsonl", str(path), "--trusted")
