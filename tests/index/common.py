@@ -49,7 +49,8 @@ def hits(found: search.Found) -> Any:
         (h.record.id, getattr(h.record, "key", ""), str(h.record.sensitivity), h.record.text, h.score)
         for h in found.hits
     ]
-    return rows, found.more, found.withheld, found.verdict
+    # The same entry in the logs of two months has one id: which of the two comes first is not said.
+    return sorted(rows, key=lambda row: (-row[4], row)), found.more, found.withheld, found.verdict
 
 
 def answers(store: Store, now: datetime, words: tuple[str, ...] = WORDS, **options: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from memcli.store import episodes, facts, monthly, pair
 NOUNS = "harbour lantern meadow pebble window garden kettle orchard saddle timber velvet walnut yellow zephyr".split()
 MORE = "quiet старый фонарь 灯台 café snake_case camelCase INC-214 wi-fi 1.18 don't".split()
 LABELS = ("public", "internal", "internal", "sensitive", "restricted")
-KEYS = tuple(f"{n} {i}" for i, n in enumerate(NOUNS[:9])) + ("C++", "ключ", "a/b")
+KEYS = (*(f"{n} {i}" for i, n in enumerate(NOUNS[:9])), "C++", "ключ", "a/b")
 SESSIONS = ("", "talk one", "talk two")
 
 

@@ -2,11 +2,14 @@
 
 import json
 import os
+import shutil
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from support import Box, at, spawn
+from support import Box, at, environment, spawn
 
 from memcli.index import database, refresh
 from memcli.store import episodes
@@ -239,10 +242,6 @@ def test_files_are_private_whatever_the_umask(box: Box, umask: int) -> None:
         " os.listdir(os.path.join(s.root, '.memcli'))])\n"
         "refresh.ask(s, look); open(os.path.join(s.root, 'facts', 'a.md'), 'w').write('x'); refresh.ask(s, look)"
     )
-    import subprocess
-    import sys
-
-    from support import environment
 
     box.set("plain", "lantern")
     done = subprocess.run(
@@ -264,32 +263,19 @@ def test_files_are_private_whatever_the_umask(box: Box, umask: int) -> None:
 
 def test_nothing_is_written_outside_the_state_folder(box: Box, tmp_path: Path) -> None:
     """SQLite sorts large amounts in files of its own in /var/tmp, unless it is told not to."""
-    import shutil
-    import subprocess
-    import sys
-
-    from support import environment
-
     if shutil.which("strace") is None:
         pytest.skip("needs strace")
-    rows = [
-        {"kind": "fact", "key": f"k{n}", "text": f"lantern {n} " * 40, "sensitivity": "internal"} for n in range(400)
-    ]
-    path = tmp_path / "rows.jsonl"
-    path.write_text("".join(json.dumps(r) + "\n" for r in rows))
-    box.ok("import", "jsonl", str(path), "--trusted")
+    box.set("plain", "lantern")
+    numbers = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 60000)"
+    large = f"{numbers} SELECT randomblob(50) FROM c ORDER BY 1"
     script = (
-        "import sys; from memcli.index import database, refresh; from memcli.store.folder import open_store\n"
-        "plain = database.connect\n"
-        "def small(path):\n    con = plain(path); con.execute('PRAGMA cache_size = 2'); return con\n"
-        "database.connect = small\n"
-        "s = open_store(sys.argv[1]); refresh.ask(s, lambda con: con.execute('SELECT * FROM stems ORDER BY weak DESC').fetchone())"
+        "import sys; from memcli.index import refresh; from memcli.store.folder import open_store\n"
+        f"refresh.ask(open_store(sys.argv[1]), lambda con: con.execute({large!r}).fetchone())"
     )
     log = tmp_path / "trace"
-    subprocess.run(
-        ["strace", "-f", "-o", str(log), "-e", "trace=openat,open,creat", sys.executable, "-c", script, str(box.root)],
-        env=environment({"PYTHONDONTWRITEBYTECODE": "1"}), check=True, capture_output=True, timeout=120,
-    )  # fmt: skip
+    traced = ["strace", "-f", "-o", str(log), "-e", "trace=openat,open,creat", sys.executable, "-c", script]
+    env = environment({"PYTHONDONTWRITEBYTECODE": "1"})
+    subprocess.run([*traced, str(box.root)], env=env, check=True, capture_output=True, timeout=120)
     written = [line for line in log.read_text().splitlines() if "O_CREAT" in line and "ENOENT" not in line]
     assert written
     assert [w for w in written if "index." not in w] == []
