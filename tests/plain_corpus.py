@@ -63,6 +63,7 @@ class Plain:
         for members in self.session.values():
             members.sort(key=lambda r: r.place)
         self.letters = {s: _groups(s) for s in self.postings}
+        self.records: list[Any] = []
 
     def frequencies(self, stems: Iterable[str]) -> dict[str, int]:
         return {s: len(self.postings.get(s, ())) for s in stems}
@@ -104,12 +105,16 @@ def _groups(stem: str) -> set[str]:
 def corpus(records: Iterable[Any], now: datetime | None = None) -> Plain:
     """Records in order; the place of an episode is its order in its session, from 1."""
     places: Counter[str] = Counter()
-    held = []
+    held: list[Row] = []
+    every: list[Any] = []
     for rid, record in enumerate(records, 1):
         session = getattr(record, "session", "") or getattr(record, "run", "")
         places[session] += 1
         held.append(row(rid, record, places[session], now))
-    return Plain(held)
+        every.append(record)
+    made = Plain(held)
+    made.records = every
+    return made
 
 
 def sample(now: datetime) -> tuple[Plain, dict[str, str]]:

@@ -98,10 +98,15 @@ FENCES = (
             "cli/quick.py": "steps aside when a shell asks for completion",
             "cli/main.py": "MEMCLI_DEBUG",
             "cli/editor.py": "VISUAL and EDITOR",
+            "index/encoders.py": "the variable that vectors.key_env names",
         },
     ),
     Fence("reads YAML", "yaml frontmatter", {"model/header.py": "the only reader of front matter"}),
-    Fence("uses the network", "socket ssl http urllib.request ftplib smtplib asyncio requests httpx", {}),
+    Fence(
+        "uses the network",
+        "socket ssl http urllib.request ftplib smtplib asyncio requests httpx",
+        {"base/network.py": "asks the one host that vectors.endpoint names, where somebody has allowed it"},
+    ),
     Fence("evaluates text as code", "eval exec pickle marshal", {}),
 )
 

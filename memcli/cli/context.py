@@ -54,13 +54,14 @@ def context(
         limit=None if budget is None else engine.budget(budget),
         receipt=receipt is not None or format == "json" or ctx.json,
     )
+    notes = (made.note,) if made.note else ()
     if receipt is not None:
         from memcli.base import named
 
         named.write(receipt, _json(made.receipt))
     if format == "json":
-        return Output(engine.as_json(made), _json({"format": 1, "data": engine.as_json(made)}).decode())
-    return Output(engine.as_json(made) if ctx.json else None, made.text)
+        return Output(engine.as_json(made), _json({"format": 1, "data": engine.as_json(made)}).decode(), notes=notes)
+    return Output(engine.as_json(made) if ctx.json else None, made.text, notes=notes)
 
 
 def _json(item: object) -> bytes:

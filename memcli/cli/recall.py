@@ -15,6 +15,7 @@ ANSWERS = {
     "weak": "Only weak matches; they may not answer it:",
     "none": "I don't know: nothing stored here answers this.",
 }
+_REFUTED = "This memory says otherwise:"
 _NEAREST = "Nearest, but no answer:"
 _KINDS = {
     "proposal": "rival proposals",
@@ -58,7 +59,7 @@ def recall(
         n=n,
         clearance=labels.sensitivity(clearance),
     )
-    lines = [ANSWERS[found.verdict], *([_NEAREST] if found.items and found.verdict == "none" else [])]
+    lines = [_answer(found), *([_NEAREST] if found.items and found.verdict == "none" else [])]
     lines += [line for item in found.items for line in _lines(item, explain)]
     lines += ["Contradictions:", *map(_pair_line, found.contradictions)] if found.contradictions else []
     lines += _account(found) if explain else []
@@ -66,11 +67,15 @@ def recall(
     return Output(_data(found), "".join(f"{line}\n" for line in lines), notes=notes)
 
 
+def _answer(found: "Bundle") -> str:
+    return _REFUTED if found.refuted and found.verdict != "none" else ANSWERS[found.verdict]
+
+
 def _data(found: "Bundle") -> "dict[str, Any]":
     from memcli.cli import show
 
     data: dict[str, Any] = {"query": found.query, "goal": found.goal, "queries": list(found.queries)}
-    data |= {"verdict": found.verdict, "answer": ANSWERS[found.verdict].rstrip(":")}
+    data |= {"verdict": found.verdict, "answer": _answer(found).rstrip(":"), "refuted": found.refuted}
     data |= {layer: [_row(i) for i in found.of(layer)] for layer in ("working", "facts", "episodes")}
     data |= {"confidence": _rounded(found.confidence), "trust": _rounded(found.trust)}
     data["contradictions"] = [_pair(p) for p in found.contradictions]

@@ -80,7 +80,8 @@ def _least(confidence: str | None, importance: str | None) -> dict[str, float]:
 def _notes(found: "Found") -> tuple[str, ...]:
     notes = [f"{found.more} more; -n 0 shows all"] if found.more else []
     notes += [f"{found.withheld} withheld"] if found.withheld else []
-    return (*notes, *([] if found.hits else ["nothing found"]))
+    notes += [] if found.hits else ["nothing found"]
+    return (*notes, found.note) if found.note else tuple(notes)
 
 
 def _row(hit: "Hit") -> "dict[str, Any]":

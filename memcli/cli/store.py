@@ -96,18 +96,41 @@ def doctor(ctx: Context, *, fix: bool = False, deep: bool = False) -> Listing:
     return Listing([_row(f) for f in found], "".join(map(_line, found)), notes=tuple(notes))
 
 
-def reindex(ctx: Context) -> Output:
+def reindex(ctx: Context, *, vectors: bool = False, background: bool = False) -> Output:
     """Build the index anew from the files; nothing but time is lost without one.
 
     Reads bring the index up to date by themselves. This is for a copy that `memcli doctor --deep` calls different.
+    --vectors encodes instead what has no vector yet, where vectors.enabled is set; stopped half-way it goes on where it
+    was, and after a change of the model it encodes everything anew.
 
     Example: memcli reindex
+    Example: memcli reindex --vectors --background
     """
     from memcli.cli import render
     from memcli.engine import indexing
 
-    built = indexing.reindex(session.store(ctx), render.counter("records read"))
+    store = session.store(ctx)
+    if vectors:
+        return _encode(ctx, store, background)
+    if background:
+        raise errors.UsageError("--background is for --vectors", hint="memcli reindex --vectors --background")
+    built = indexing.reindex(store, render.counter("records read"))
     return Output({"records": built.records, "bytes": built.bytes}, f"indexed {built.records} records\n")
+
+
+def _encode(ctx: Context, store: "Store", background: bool) -> Output:
+    from memcli.base import value
+    from memcli.cli import render
+    from memcli.engine import encoding, indexing
+
+    if background:
+        indexing.start(store, ctx.now)
+        return Output({"started": True}, "encoding in the background\n")
+    told = render.counter("texts encoded")
+    done = encoding.encode(store, now=session.now(ctx), progress=told)
+    if told is not None:
+        told(0)
+    return Output(value.as_dict(done), f"encoded {done.encoded} texts; {done.records} records have a vector\n")
 
 
 def check(ctx: Context, *, against: str | None = None) -> Listing:

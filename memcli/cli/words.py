@@ -116,6 +116,8 @@ WORDS: dict[str, str] = {
     "days": "a fact that nobody was given for so many days counts as never served",
     # Upkeep and exchange.
     "git": "make the folder a git repository too, unless it is in one",
+    "vectors": "encode what has no vector yet, instead of building the index anew",
+    "background": "in a process that goes on by itself, at low priority",
     "deep": "compare the index with every record too",
     "fresh": "compare every file with the index first, however many there are",
     "as_of": "what was known at this time (RFC 3339, or back from now: 30d)",

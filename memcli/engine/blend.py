@@ -31,6 +31,8 @@ WEIGHTS = {
     "when": 0.175,
     "count": 0.145,
     "question": -0.047,
+    "vector": 0.906,
+    "vector_near": 0.704,
     "importance": 0.12,
     "confidence": 0.06,
     "trust": 0.03,
@@ -55,12 +57,15 @@ class Scored(Value):
     why: dict[str, float]
 
 
-def rank(corpus: "Corpus", query: str, now: "datetime", limit: int) -> list[Scored]:
+def rank(
+    corpus: "Corpus", query: str, now: "datetime", limit: int, meaning: "features.Meaning | None" = None
+) -> list[Scored]:
     """The `limit` best rows for a question, best first; ties by id, newest first. now: for ages, and for "last week".
 
     A question without words that count ranks what `corpus.matching(())` gives, by importance, confidence and recency.
+    meaning: the question's vectors, where the store has them; without, all stays as it is.
     """
-    asked, measured = features.measure(corpus, query, now)
+    asked, measured = features.measure(corpus, query, now, meaning)
     table = WEIGHTS if asked else PLAIN_WEIGHTS
     weights = [table.get(name, 0.0) for name in features.NAMES]
     found = [(sum([w * v for w, v in zip(weights, m.values, strict=True)]), m.row.id, m) for m in measured]
@@ -89,5 +94,12 @@ def verdict(scored: "Sequence[Scored]") -> str:
 
     Dates, cues and standing do not count: they tell answers apart, but are no answer. Without a question it is "none".
     """
-    best = max((sum([s.why.get(name, 0.0) for name in _OF_WORDS]) for s in scored[:5] if s.relevance > 0), default=0.0)
+    best = max((_answers(s) for s in scored[:5] if s.relevance > 0), default=0.0)
     return "strong" if best >= STRONG_FROM else "weak" if best >= WEAK_FROM else "none"
+
+
+def _answers(scored: Scored) -> float:
+    """How well a record answers: by its words, or by its meaning where that says more."""
+    by_words = sum([scored.why.get(name, 0.0) for name in _OF_WORDS])
+    cosine = scored.why.get("vector", 0.0) / WEIGHTS["vector"] / features.vector_worth(scored.row)
+    return max(by_words, features.likely(cosine))

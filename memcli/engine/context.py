@@ -35,7 +35,8 @@ _SERVED_STATES = "('approved', 'trial')"
 class Block(Value):
     """A context block: its text (redacted), the receipt, and the records and the working memory that are in it.
 
-    verdict: strong, weak or none: does what may be shown answer the task.
+    verdict: strong, weak or none: does what may be shown answer the task; note: why it went without vectors, where they
+    are enabled.
     """
 
     text: "Redacted"
@@ -43,6 +44,7 @@ class Block(Value):
     shown: tuple[Chosen, ...]
     working: "tuple[dict[str, Any], ...]" = ()
     verdict: str = "none"
+    note: str = ""
 
 
 def budget(words: str) -> Budget:
@@ -72,10 +74,16 @@ def build(
     label = labels.sensitivity(settings["context.clearance"]) if clearance is None else clearance
     room = limit or Budget(amount=settings["context.budget_tokens"])
 
+    meant = None
+    if settings["vectors.enabled"]:
+        from memcli.engine import meaning
+
+        meant = meaning.Meaning(store, query.asked)
+
     def look(con: "Connection") -> Block:
         corpus = Look(con, store, now, label, _scope(query))
         choice = Choice(query, corpus, room, block.Writer(now, _stale(corpus)))
-        choice.consider(blend.rank(corpus, query.asked, now, MOST), corpus.important(MOST_IMPORTANT))
+        choice.consider(blend.rank(corpus, query.asked, now, MOST, meant), corpus.important(MOST_IMPORTANT))
         choice.ask(query.request)
         choice.hold()
         text = choice.write()
@@ -84,7 +92,13 @@ def build(
         shown, verdict = tuple(choice.shown), choice.verdict()
         return Block(text=text, receipt=account, shown=shown, working=held, verdict=verdict)
 
-    made = ask(store, look)
+    try:
+        made = ask(store, look)
+    finally:
+        if meant is not None:
+            meant.close()
+    if meant is not None and meant.note:
+        made = made.replace(note=meant.note)
     served = [(chosen.record.id, chosen.scored.relevance) for chosen in made.shown]
     private = not query.task  # a request is never stored
     retrievals.note(store, "context", query.asked, now=now, served=served, verdict=made.verdict, private=private)

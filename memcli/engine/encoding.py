@@ -137,7 +137,9 @@ def _keep(
 def _texts(store: "Store", now: datetime) -> "Iterator[tuple[str, Redacted]]":
     """Each current record up to internal, by id, and what is encoded of it."""
     for record in _records(store):
-        live = policy.current(record, now, store.settings) if isinstance(record, Fact) else not policy.expired(record, now)
+        live = (
+            policy.current(record, now, store.settings) if isinstance(record, Fact) else not policy.expired(record, now)
+        )
         if live and record.id and record.sensitivity <= document.SHOWN_UP_TO:
             yield record.id, vectors.text(record)
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 PLACES = ("archive", "trash")
 # The index in .memcli/; it is made anew from the files.
 _DERIVED, _DERIVED_LOCK = "index.", "index.lock"
+_VECTORS = "vectors.sqlite"
 
 
 @value
@@ -100,12 +101,19 @@ def check_episode(w: "Writing", episode: Episode, *, again: bool) -> None:
 
 
 def drop_derived(w: "Writing", gone: "Collection[str]") -> None:
-    """Remove the index (pages that are free still hold what was deleted), and ids and questions from the log of
-    retrievals: a question may say what is forgotten. Whoever builds an index now is waited for: it may hold it too.
+    """Remove the index (pages that are free still hold what was deleted), the vectors of what is gone, and ids and
+    questions from the log of retrievals: a question may say what is forgotten. Whoever builds an index now is waited
+    for: it may hold it too.
     """
     from memcli.base import lock
 
     retrievals.erase(w.store, gone)
+    with w.store.folder(folder.STATE) as state:
+        encoded = any(name.startswith(_VECTORS) for name in state.names())
+    if encoded:
+        from memcli.index import vectors
+
+        vectors.forget(w.store, gone)
     with w.store.folder(folder.STATE) as state, lock.Lock(state.where(_DERIVED_LOCK), wait_seconds=60):
         for name in state.names():
             if name.startswith(_DERIVED) and name != _DERIVED_LOCK:

@@ -126,6 +126,11 @@ class Bundle(Value):
         """The items that are episodes."""
         return self.of("episodes")
 
+    @property
+    def refuted(self) -> bool:
+        """True when a record contradicts what the question claims (verify_claim)."""
+        return any(pair.kind == "claim" for pair in self.contradictions)
+
     def of(self, layer: str) -> tuple[Evidence, ...]:
         """The items of one layer, best first."""
         return tuple(i for i in self.items if i.layer == layer)

@@ -38,10 +38,8 @@ class Meaning:
         except database.nonsense():
             self._fail("they are damaged (memcli reindex --vectors makes them anew)")
 
-    def __enter__(self) -> "Meaning":
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Let the file go; what is asked afterwards finds nothing."""
         if self._held is not None:
             self._held.con.close()
             self._held = None
@@ -82,7 +80,7 @@ class Meaning:
 
     def _fail(self, why: str) -> None:
         self.note = f"went on without vectors: {why}"
-        self.__exit__()
+        self.close()
 
     def _tidy(self, look: "Look") -> None:
         """When the index has changed, what readers may no longer see leaves the vectors too."""
@@ -95,11 +93,6 @@ class Meaning:
             self._held.seal(stamp)
         except database.damage():
             return  # nobody may write here; what it finds is still checked against the index
-
-
-def of(store: "Store", query: str) -> Meaning:
-    """The question as the store's settings have it encoded. Use it in `with`."""
-    return Meaning(store, query)
 
 
 def question(encoder: "encoders.Encoder", query: str, centre: "Vector") -> "Vector":

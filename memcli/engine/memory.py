@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from memcli.engine.consolidate import Report as Consolidated
     from memcli.engine.context import Block
     from memcli.engine.doctor import Finding
+    from memcli.engine.encoding import Encoded
     from memcli.engine.forget import Forgotten
     from memcli.engine.indexing import Built
     from memcli.engine.load import Report as ImportReport
@@ -294,6 +295,12 @@ class Memory(memory_layers.Layers):
         from memcli.engine import indexing
 
         return indexing.reindex(self.store)
+
+    def encode(self) -> "Encoded":
+        """Encode what has no vector yet, where vectors are enabled; see engine.encoding.encode for the errors."""
+        from memcli.engine import encoding
+
+        return encoding.encode(self.store, now=_now(None))
 
     def status(self, *, now: datetime | None = None) -> "dict[str, Any]":
         """What is in the store, in numbers."""

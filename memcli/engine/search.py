@@ -62,12 +62,14 @@ class Hit(Value):
 @value
 class Found(Value):
     """The hits, best first, how many more matched than were asked for (among the first thousand), how many records are
-    withheld in all, and how sure the best of them answers: strong, weak or none."""
+    withheld in all, and how sure the best of them answers: strong, weak or none. note: why it went without vectors, where
+    they are enabled."""
 
     hits: tuple[Hit, ...]
     more: int
     withheld: int
     verdict: str
+    note: str = ""
 
 
 @value
@@ -93,16 +95,27 @@ def search(
     wanted = filters or Filters()
     asked = _parse(query)
 
+    meant = None
+    if store.settings["vectors.enabled"]:
+        from memcli.engine import meaning
+
+        meant = meaning.Meaning(store, asked.text)
+
     def found(corpus: Look) -> Found:
-        ranked = blend.rank(corpus, asked.text, as_of or now, MOST)
+        ranked = blend.rank(corpus, asked.text, as_of or now, MOST, meant)
         return _served(corpus, [s for s in ranked if _counts(s, asked, wanted)], asked, wanted, limit)
 
     scope = _scope(wanted, asked)
-    if as_of is not None:
-        from memcli.engine import past
+    try:
+        if as_of is not None:
+            from memcli.engine import past
 
-        return past.ask(store, as_of, lambda con, held: found(past.Look(con, store, as_of, clearance, scope, held)))
-    return ask(store, lambda con: found(Look(con, store, now, clearance, scope)), fresh=fresh)
+            return past.ask(store, as_of, lambda con, held: found(past.Look(con, store, as_of, clearance, scope, held)))
+        served = ask(store, lambda con: found(Look(con, store, now, clearance, scope)), fresh=fresh)
+    finally:
+        if meant is not None:
+            meant.close()
+    return served.replace(note=meant.note) if meant is not None and meant.note else served
 
 
 def _served(corpus: Look, ranked: "list[Scored]", asked: _Query, wanted: Filters, limit: int) -> Found:

@@ -79,7 +79,7 @@ def connect(path: str) -> "Connection":
 
     con = _sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None, uri=True, check_same_thread=False)
     con.execute("PRAGMA secure_delete = ON")
-    # con.execute("PRAGMA temp_store = MEMORY")  # what is sorted holds words of records, and would go to /var/tmp
+    con.execute("PRAGMA temp_store = MEMORY")  # what is sorted holds words of records, and would go to /var/tmp
     con.execute("PRAGMA synchronous = NORMAL")  # what a power cut takes is read from the files again
     return con
 

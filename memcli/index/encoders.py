@@ -95,7 +95,7 @@ def _installed() -> str:
     """The folder of the package, found without importing it. Raises SystemFailure where there is none."""
     for finder in sys.meta_path:
         spec = finder.find_spec(PACKAGE, None)
-        if spec is not None and spec.submodule_search_locations:
+        if spec is not None and spec.origin and spec.submodule_search_locations:
             return str(next(iter(spec.submodule_search_locations)))
     hint = "pip install 'memcli[vectors]', or name a host in vectors.endpoint"
     raise errors.SystemFailure("no embedding model is installed", hint=hint)

@@ -1,6 +1,7 @@
 """Facts and procedures in the index: which of their files changed, and reading those again.
 
-Whether a file changed is told by its ctime, inode and size. Whether a folder gained or lost names is told by its mtime.
+Whether a file changed is told by its ctime, inode and size. Whether a folder gained or lost names is told by its ctime
+(programs that copy or unpack set its mtime back).
 Editors that write in place leave the folder's time alone, so each read looks at both files of every record, up to WATCHED
 records; above that, and where the folder was only known from what writers said, all is looked at once RECHECK_NS have
 passed.
@@ -64,7 +65,7 @@ def changed(con: "Connection", store: "Store", layer: int, *, watch: bool, fresh
     known = con.execute(sql, (layer,)).fetchone()
     with store.folder(dict(LAYERS)[layer]) as folder:
         info = folder.info()
-        stamp, wall = info.st_mtime_ns if info else 0, clock.wall_ns()
+        stamp, wall = info.st_ctime_ns if info else 0, clock.wall_ns()
         if known is None or fresh:
             return _all(con, folder, layer, stamp, wall)
         due = not 0 <= wall - known[1] < RECHECK_NS
@@ -127,8 +128,10 @@ def _note(con: "Connection", layer: int, change: Change) -> None:
         state = (layer, change.stamp, change.checked_ns, change.certain, change.temps, "", b"")
         con.execute("INSERT OR REPLACE INTO folder VALUES(?, ?, ?, ?, ?, ?, ?)", state)
     else:
-        sql = "UPDATE folder SET stamp = ?, checked_ns = max(checked_ns, ?), certain = ?, temps = ? WHERE layer = ?"
-        con.execute(sql, (change.stamp, change.checked_ns, change.certain, change.temps, layer))
+        sql = "UPDATE folder SET stamp = ?, certain = ?, temps = ? WHERE layer = ?"
+        con.execute(sql, (change.stamp, change.certain, change.temps, layer))
+        if change.checked_ns:
+            con.execute("UPDATE folder SET checked_ns = ? WHERE layer = ?", (change.checked_ns, layer))
         sql = "SELECT count(*) FROM (SELECT 1 FROM pair INDEXED BY pair_loose WHERE layer = ? AND loose LIMIT ?)"
         if con.execute(sql, (layer, _MOST_LOOSE + 1)).fetchone()[0] <= _MOST_LOOSE:
             return

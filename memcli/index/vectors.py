@@ -83,7 +83,7 @@ SENTENCES = (
 def text(record: "Record") -> "Redacted":
     """What is encoded of a record: what names it and what it says, masked, at most MOST_CHARS characters."""
     if isinstance(record, Fact):
-        parts: tuple[str, ...] = (f"{record.key}: {record.text}",)
+        parts: tuple[str, ...] = (f"{record.key} — {record.text}",)
     elif isinstance(record, Episode):
         parts = (record.task, record.text, *record.findings, *record.patterns)
     else:

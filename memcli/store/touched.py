@@ -1,6 +1,6 @@
 """Which records memcli's own writers changed, so that the index need not look at all the others.
 
-A line a write: the layer, the time of its folder before and after, and the names. Lines chain: where the time after one
+A line a write: the layer, the time (ctime) of its folder before and after, and the names. Lines chain: where the time after one
 is the time before the next, nothing else changed in between. A reader that finds no unbroken chain looks at everything,
 so the file (`.memcli/index.touched`) may be cut short or removed at any time. It is written only where an index is.
 """
@@ -94,4 +94,4 @@ def _databases(state: files.Folder) -> set[str]:
 def _stamp(store: "Store", layer: str) -> int:
     with store.folder(*layer.split("/")) as folder:
         info = folder.info()
-    return info.st_mtime_ns if info else 0
+    return info.st_ctime_ns if info else 0

@@ -2,6 +2,7 @@
 
     python tests/bench/retrieval.py                            the small sets of this folder
     python tests/bench/retrieval.py --locomo PATH [--merged N] [--together] [--fit]
+    python tests/bench/retrieval.py --vectors FILE [...]       any of these with vectors, which FILE keeps
 
 LoCoMo (CC BY-NC 4.0) is not part of this repository: PATH is its file, a list of conversations. Each turn is one
 episode, a question has the turns that hold its evidence. Recall@k is the share of a question's evidence among the k
@@ -16,7 +17,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[2]), str(Path(__file__).resolve().parents[1])]
 
@@ -25,14 +26,31 @@ from plain_corpus import Plain, corpus, sample  # noqa: E402
 from memcli.engine import blend, features  # noqa: E402
 from memcli.model.records import Episode, Fact, Source  # noqa: E402
 
+if TYPE_CHECKING:
+    from meant import Encoded, Meant
+
 KS = (5, 10, 20)
 NOW = dt.datetime(2026, 11, 15, 9, tzinfo=dt.UTC)
 # What has one value for all turns of LoCoMo, so that it cannot be fitted there; set by hand.
 STANDING = ("name", "importance", "confidence", "trust", "recency")
 # These sum to 1, so that a record that says just what was asked scores about 1.
 WHOLE = ("words", "coverage", "passage", "session_best")
+# Fitted by themselves, with --vectors; what all other terms come to stands before them as one.
+VECTORS, REST = ("vector", "vector_near"), "the rest"
 MOST_OF_A_QUESTION = 200
 Question = tuple[int, str, list[str]]
+
+
+encoded: "Encoded | None" = None
+
+
+def meaning(store: Plain, question: str) -> "Meant | None":
+    """The question's vectors, with --vectors."""
+    return None if encoded is None else encoded.of(store, question)
+
+
+def rank(store: Plain, question: str, limit: int) -> list[blend.Scored]:
+    return blend.rank(store, question, NOW, limit, meaning(store, question))
 
 
 def turns(sample: dict[str, Any], merged: int = 1, prefix: str = "") -> list[Episode]:
@@ -110,7 +128,9 @@ def fit(held: list[tuple[Plain, list[Question]]]) -> None:
         import numpy as np
     except ImportError:
         sys.exit("--fit needs numpy: pip install numpy")
-    names = [n for n in blend.WEIGHTS if n not in STANDING]
+    names = [n for n in blend.WEIGHTS if n not in (*STANDING, *VECTORS)]
+    if encoded is not None:
+        names = [REST, *VECTORS]  # the others stay as they are without vectors
     stores_ = [[g for q in asked if (g := group(np, names, store, q))] for store, asked in held]
     if len(stores_) > 1:
         rows: list[tuple[int, list[float]]] = []
@@ -122,18 +142,20 @@ def fit(held: list[tuple[Plain, list[Question]]]) -> None:
         print("each store left out of the fit in turn:")
         report(rows, [0.0])
     weights = solve(np, [g for s in stores_ for g in s if g[0] < 5])
-    unit = sum(weights[names.index(n)] for n in WHOLE)
+    unit = weights[0] if names[0] == REST else sum(weights[names.index(n)] for n in WHOLE)
     for name, weight in zip(names, weights / unit, strict=True):
         print(f'    "{name}": {weight:.3f},')
 
 
 def group(np: Any, names: list[str], store: Plain, question: Question) -> Any:
     category, text, want = question
-    measured = features.measure(store, text, NOW)[1]
-    columns = [features.NAMES.index(n) for n in names]
+    measured = features.measure(store, text, NOW, meaning(store, text))[1]
     x = np.array([m.values for m in measured], np.float32).reshape(len(measured), len(features.NAMES))
     # The far losers teach nothing and cost most of the time.
     best = np.argsort(-(x @ np.array([blend.WEIGHTS[n] for n in features.NAMES], np.float32)))[:MOST_OF_A_QUESTION]
+    rest = x @ np.array([0 if n in VECTORS else blend.WEIGHTS[n] for n in features.NAMES], np.float32)
+    x = np.column_stack([x, rest])
+    columns = [(*features.NAMES, REST).index(n) for n in names]
     return category, x[np.ix_(best, columns)], [measured[i].row.id for i in best], want
 
 
@@ -171,7 +193,7 @@ def russian() -> dict[str, list[float]]:
         asked = [q for q in held["questions"] if q["kind"] == kind]
         rows = []
         for q in asked:
-            order = [s.row.id for s in blend.rank(store, q["question"], NOW, 60) if s.relevance > 0]
+            order = [s.row.id for s in rank(store, q["question"], 60) if s.relevance > 0]
             place = order.index(q["key"]) if q["key"] in order else 99
             rows.append([float(place == 0), float(place < 5), 1 / (place + 1) if place < 99 else 0.0])
             if "-v" in sys.argv and place:
@@ -188,7 +210,7 @@ def samples() -> None:
     asked = json.loads(Path(__file__).with_name("sample.json").read_text("utf-8"))
     places = []
     for q in asked["answered"]:
-        order = [names[s.row.id] for s in blend.rank(store, q["question"], NOW, 60)]
+        order = [names[s.row.id] for s in rank(store, q["question"], 60)]
         places.append(order.index(q["answer"]) if q["answer"] in order else 99)
     print("sample     " + "  ".join(f"hit@{k} {sum(p < k for p in places) / len(places):.0%}" for k in (1, 3, 5)))
     verdicts("answered", [(store, q["question"]) for q in asked["answered"]])
@@ -197,7 +219,7 @@ def samples() -> None:
 
 def verdicts(title: str, pairs: list[tuple[Plain, str]]) -> None:
     """How many of these questions get which verdict."""
-    found = Counter(blend.verdict(blend.rank(store, question, NOW, 5)) for store, question in pairs)
+    found = Counter(blend.verdict(rank(store, question, 5)) for store, question in pairs)
     print(
         f"{title:11}" + "  ".join(f"{v} {found[v] / len(pairs):.1%}" for v in ("strong", "weak", "none")),
         f" of {len(pairs)}",
@@ -218,7 +240,13 @@ def main() -> None:
     parser.add_argument("--merged", type=int, default=1, help="so many sessions become one; 0: no sessions")
     parser.add_argument("--together", action="store_true", help="all conversations in one store")
     parser.add_argument("--fit", action="store_true", help="refit the weights and print them (needs numpy)")
+    parser.add_argument("--vectors", type=Path, help="rank by meaning too; the file keeps what was encoded")
     chosen = parser.parse_args()
+    if chosen.vectors is not None:
+        from meant import Encoded
+
+        global encoded
+        encoded = Encoded(chosen.vectors)
     if chosen.locomo is None:
         samples()
         return
@@ -231,7 +259,7 @@ def main() -> None:
     for held, asked in every:
         for category, question, want in asked:
             began = time.perf_counter()
-            ranked = blend.rank(held, question, NOW, 20)
+            ranked = rank(held, question, 20)
             spent.append(1000 * (time.perf_counter() - began))
             found.append((category, marks([s.row.id for s in ranked], want)))
     report(found, spent)

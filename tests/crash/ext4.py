@@ -110,7 +110,9 @@ def program(root: pathlib.Path, start: int, protocol: str, package_parent: str) 
 
 def write_until_cut(disk: Disk, words: list[str], dice: random.Random) -> list[int]:
     """Starts the writer, cuts the power while it writes; the numbers that it had acknowledged."""
-    writer = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    # Unbuffered: what `readline` had read ahead, `communicate` would not see.
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    writer = subprocess.Popen(words, bufsize=0, **streams)
     assert writer.stdin is not None
     assert writer.stdout is not None
     try:

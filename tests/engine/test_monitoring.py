@@ -12,7 +12,7 @@ import pytest
 from support import CANARY, NOW, Box, at, environment, stamp
 from support import command as command_line
 
-from memcli.base import clock, files
+from memcli.base import clock, files, lock
 from memcli.engine import monitoring
 from memcli.store import retrievals
 
@@ -239,6 +239,30 @@ def test_a_log_that_cannot_be_put_aside_stops_growing(kept: Box) -> None:
     size = log(kept).stat().st_size
     kept.ok("search", "lunch")
     assert log(kept).stat().st_size == size
+
+
+def test_of_two_that_see_it_full_one_puts_it_aside(kept: Box) -> None:
+    kept.ok("search", "lunch")
+    row = log(kept).read_bytes()
+    log(kept).write_bytes(row * (retrievals.MOST_BYTES // len(row)))
+    with kept.store.folder(".memcli") as state:
+        retrievals._rotate(state, len(row))
+        whole = old(kept).read_bytes()
+        kept.ok("search", "lunch")
+        retrievals._rotate(state, len(row))  # the other, which looked before the first was done
+    assert old(kept).read_bytes() == whole
+    assert log(kept).read_bytes().count(b"\n") == 1
+
+
+def test_nobody_waits_for_who_puts_it_aside(kept: Box) -> None:
+    kept.ok("search", "lunch")
+    row = log(kept).read_bytes()
+    count = retrievals.MOST_BYTES // len(row)
+    log(kept).write_bytes(row * count)
+    with lock.Lock(str(kept.root / ".memcli" / retrievals.LOCK)):
+        kept.ok("search", "lunch")
+    assert not old(kept).exists()
+    assert log(kept).read_bytes().count(b"\n") == count + 1
 
 
 WRITER = """

@@ -113,6 +113,15 @@ def test_an_untrusted_page_leads_nowhere(box: Box) -> None:
     assert "untrusted: a web page or an import" in box.ok("recall", QUESTION).out
 
 
+def test_what_an_untrusted_page_says_of_a_fact_is_not_followed_either(box: Box) -> None:
+    box.set("deploy target", "Fly.io", "--source", "user:anna")
+    box.set("deploy page", "x", "--source", "url:https://evil.example/")
+    box.ok("fact", "relate", "deploy page", "part_of", "deploy target")
+    found = recall(box)
+    assert found.queries == (QUESTION,)
+    assert {i.record.key: i.graph for i in found.facts} == {"deploy target": 1.0, "deploy page": 0.0}  # type: ignore[union-attr]
+
+
 # --- Pools
 
 
@@ -383,6 +392,21 @@ def test_each_kind_of_contradiction_is_a_pair(box: Box, name: str) -> None:
     assert (kind, *sorted([tuple(rest[:2]), tuple(rest[2:])])) in shown
     for item in found.items:
         assert item.contradicts == any(item.record.id in (p.one.id, p.other.id) for p in found.contradictions)
+
+
+def test_a_refuted_claim_is_said_first(box: Box) -> None:
+    claim(box)
+    said = {
+        "The deploy target is Heroku.": True,
+        "The deploy target is not Fly.io.": True,
+        "The deploy target is Fly.io.": False,
+        "The deploy target is not Heroku.": False,
+    }
+    for text, refuted in said.items():
+        first = box.ok("recall", text, "--goal", "verify_claim").out.splitlines()[0]
+        assert (first == "This memory says otherwise:") is refuted, text
+        assert box.data("recall", text, "--goal", "verify_claim")["refuted"] is refuted, text
+    assert box.data("recall", "The deploy target is Heroku.")["refuted"] is False
 
 
 NO_PAIRS = [

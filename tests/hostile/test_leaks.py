@@ -176,7 +176,9 @@ READS = [
     ("context", "--format", "json"), ("context", "code name", "--format", "json", "--untrusted", "--session", "s"),
     ("procedure", "list"), ("procedure", "best", "look"), ("source", "list"), ("graph", "--format", "mermaid"), ("graph", "--format", "dot"), ("graph", "--format", "html"),
     ("verify",), ("sweep", "--dry-run"), ("export", "jsonl", "-", "--clearance", "internal"), ("review", "list"), ("search", "the body says"),
-    ("search", "entry about"), ("search", "code name", "--layer", "facts"), ("retrieve", "code name"), ("retrieve", "the body says", "--session", "s"), ("consolidate", "--session", "s", "--dry-run"),
+    ("search", "entry about"), ("search", "code name", "--layer", "facts"), ("retrieve", "code name"), ("retrieve", "the body says", "--session", "s"),
+    ("recall", "what the body says", "--session", "s", "--explain"), ("recall", "code name is look", "--goal", "verify_claim", "-n", "0"),
+    ("recall", "look", "--goal", "explore_topic", "-n", "0", "--explain"), ("recall", "plain related", "-n", "0"), ("stats", "--retrieval"), ("consolidate", "--session", "s", "--dry-run"),
     *((verb, what) for verb in ("search", "context") for what in ("sensitive", "restricted", "old", "body", "budget", "hand")),
     *(("fact", verb, key) for verb in ("get", "history", "related", "chain") for label in LABELS
       for key in (f"{label} body", f"{label} raised", f"{label} label only", f"{label} renamed", f"{label} expired", f"{label} forgotten", f"{label} related")),

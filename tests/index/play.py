@@ -33,6 +33,7 @@ class Play:
         self.acts: list[Callable[[], object]] = [
             getattr(self, n) for n in sorted(dir(self)) if n.startswith(("by_", "git_", "hand_", "log_", "left_"))
         ]
+        (box.root.parent / "elsewhere.md").write_text("lantern\n")
         self.git("init", "-q")
         self.git("config", "core.autocrlf", "false")
 
@@ -297,7 +298,7 @@ class Play:
             path.unlink()
             how = self.r.randrange(3)
             if how == 0:
-                path.symlink_to(self.box.root / "memcli.toml")
+                path.symlink_to(self.box.root.parent / "elsewhere.md")
             elif how == 1:
                 os.mkfifo(path)
             else:

@@ -190,6 +190,25 @@ def test_a_foreign_change_between_two_writes_is_seen_at_once(filled: Box, ticks:
     common.same(filled, NOW)
 
 
+def test_a_folder_whose_time_was_set_back_is_looked_at(filled: Box, ticks: common.Ticks) -> None:
+    """As programs do that copy or unpack a store."""
+    folder = filled.root / "facts"
+    before = folder.stat()
+    (folder / "foreign.md").write_text("---\nsensitivity: internal\n---\n\nwalnut\n")
+    os.utime(folder, ns=(before.st_atime_ns, before.st_mtime_ns))
+    ticks.rest()
+    common.same(filled, NOW)
+    assert ids(filled, "walnut") == ["foreign"]
+
+
+def test_a_folder_of_the_future_costs_no_more(filled: Box, ticks: common.Ticks) -> None:
+    os.utime(filled.root / "facts", (4e9, 4e9))
+    settle(filled, ticks)
+    before = common.bytes_of(filled)
+    look(filled)
+    assert common.bytes_of(filled) == before
+
+
 def test_an_edit_in_place_beside_a_write_is_seen_at_once(filled: Box, ticks: common.Ticks) -> None:
     md = filled.md("key 4")
     common.edit(md, md.read_bytes().replace(b"lantern", b"walnuts"))
