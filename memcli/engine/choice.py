@@ -216,7 +216,7 @@ class Choice:
         sure = record.confidence
         if isinstance(record, Fact):
             sure = policy.effective_confidence(record, self.corpus.now, self.settings["decay.fact_half_life_days"])
-        return Chosen(record=record, scored=scored, confidence=sure)
+        return Chosen(record=self.corpus.shown(record), scored=scored, confidence=sure)
 
     def _place(
         self,

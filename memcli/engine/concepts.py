@@ -61,7 +61,7 @@ class Concepts:
             steps += [(front[e.target] * e.weight, e.source) for e in back]
             front = {}
             for weight, key in sorted(steps, key=lambda s: (-s[0], s[1])):
-                if key not in seen and len(near) < most and not self._hidden(key):
+                if key not in seen and len(near) < most and not self._corpus.hides(key):
                     seen.add(key)
                     near[key] = front[key] = weight
         return near
@@ -73,24 +73,11 @@ class Concepts:
             if other is not None and other.key != fact.key:
                 yield other
 
-    def shown(self, fact: "Fact") -> "Fact":
-        """A fact without the references that name what is withheld."""
-        relations_ = tuple(r for r in fact.relations if not self._hidden(str(r.get("target"))))
-        basis = tuple(ref for ref in fact.derived_from if not self._hidden(ref))
-        if len(relations_) == len(fact.relations) and len(basis) == len(fact.derived_from):
-            return fact
-        return fact.replace(relations=relations_, derived_from=basis)
-
     def _out(self, fact: "Fact | None", kinds: tuple[str, ...]) -> "Iterable[relations.Edge]":
         """Relations that may be followed: what the web or an import says leads nowhere."""
         if fact is None or policy.quarantined(fact.source):
             return ()
         return (e for e in relations.edges_of(fact, ()) if e.kind in kinds and e.target != fact.key)
-
-    def _hidden(self, key: str) -> bool:
-        sql = "SELECT max(level) FROM record WHERE layer = 0 AND key_hash = ?"
-        level = self._corpus.con.execute(sql, (document.hash_of(key),)).fetchone()[0]
-        return level is not None and level > int(self._corpus.clearance)
 
     def _read(self, key: str) -> "Fact | None":
         for rid, made in self._corpus.select("r.rid, r.id", f"r.layer = 0 AND r.key_hash = {document.hash_of(key)}"):

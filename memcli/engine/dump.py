@@ -56,8 +56,19 @@ def rows(
     store: "Store", clearance: "Sensitivity" = labels.RESTRICTED
 ) -> "Iterator[tuple[dict[str, Any] | None, Sensitivity]]":
     """Every record as (JSON object, label); the object is None where the label is above the clearance."""
+    hidden = {f.key for f in facts.every(store) if not policy.cleared(f.sensitivity, clearance)}
     for row, label in _all(store):
-        yield (row if policy.cleared(label, clearance) else None), label
+        yield (_without(row, hidden) if policy.cleared(label, clearance) else None), label
+
+
+def _without(row: "dict[str, Any]", hidden: set[str]) -> "dict[str, Any]":
+    """A row without the relations and bases that name a withheld fact."""
+    kept = row
+    if hidden and not hidden.isdisjoint(str(r.get("target")) for r in row.get("relations", ())):
+        kept = {**kept, "relations": [r for r in row["relations"] if str(r.get("target")) not in hidden]}
+    if hidden and not hidden.isdisjoint(row.get("derived_from", ())):
+        kept = {**kept, "derived_from": [ref for ref in row["derived_from"] if ref not in hidden]}
+    return kept
 
 
 def _all(store: "Store") -> "Iterator[tuple[dict[str, Any], Sensitivity]]":

@@ -76,7 +76,7 @@ def _encode(
     store: "Store", encoder: "Encoder", found: "Vectors", now: datetime, progress: "Progress | None"
 ) -> Encoded:
     model, centre = _model(encoder, found)
-    known, waiting = found.encoded(model), dict[bytes, redact.Redacted]()
+    known, waiting = found.encoded(model, len(centre)), dict[bytes, redact.Redacted]()
     said: dict[str, bytes] = {}
     for id_, text in _texts(store, now):
         said[id_] = vectors.hash_of(text)

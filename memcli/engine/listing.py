@@ -48,5 +48,5 @@ def _facts(
             continue
         record = look.record(rows.Row(rid, rows.FACT, "", "", ""))
         if isinstance(record, Fact) and search.passes(record, wanted):
-            found.append(record)
+            found.append(look.shown(record))
     return Listed(facts=tuple(sorted(found, key=lambda f: f.key)), more=more, withheld=look.withheld(rows.FACT))

@@ -243,7 +243,7 @@ class _Recall:
             sure = policy.effective_confidence(record, asked.now, self.settings["decay.fact_half_life_days"])
         return Evidence(
             layer=candidate.layer,
-            record=self.graph.shown(record) if isinstance(record, Fact) else record,
+            record=self.pools.looks[rows.FACT].shown(record),
             score=sum(why.values()),
             relevance=candidate.relevance,
             confidence=sure,

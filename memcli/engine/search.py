@@ -125,7 +125,7 @@ def _served(corpus: Look, ranked: "list[Scored]", asked: _Query, wanted: Filters
     for scored in rest:
         record = corpus.record(scored.row)
         if record is not None and passes(record, wanted) and _holds(record, asked):
-            hits.append(_hit(scored, record))
+            hits.append(_hit(scored, corpus.shown(record)))
         if len(hits) == limit:
             break
     more = sum(1 for _ in rest)

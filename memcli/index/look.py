@@ -10,18 +10,20 @@ from memcli.base.value import Value, value
 from memcli.index import document, logs, rows
 from memcli.index.rows import Row
 from memcli.model import labels, policy, words
-from memcli.model.records import Episode
+from memcli.model.records import Episode, Fact
 from memcli.store import facts, procedures, sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import Any
+    from typing import Any, TypeVar
 
     from memcli.index.database import Connection
     from memcli.index.document import Record
     from memcli.model.labels import Sensitivity
     from memcli.store.folder import Store
+
+    T = TypeVar("T")
 
 _COLUMNS = (
     "r.rid, r.layer, r.id, s.strong, s.weak, r.speaker, r.session, r.place, r.seen_at, r.flags, r.importance,"
@@ -263,6 +265,19 @@ class Look:
         reader: above the clearance, ended, or of a blocked source."""
         found = self._beside[row.rid][1] if row.rid in self._beside else self._served(row.rid)
         return self._current(row.layer, found)
+
+    def shown(self, record: "T") -> "T":
+        """A record as this reader may see it: without relations and bases that name a fact which is withheld."""
+        if not isinstance(record, Fact) or not (record.relations or record.derived_from):
+            return record
+        named = {str(r.get("target")) for r in record.relations}.union(record.derived_from)
+        return facts.without(record, {key for key in named if self.hides(key)})  # type: ignore[return-value]
+
+    def hides(self, key: str) -> bool:
+        """Whether a key is that of a fact which is withheld, so that nothing else may name it."""
+        sql = "SELECT max(level) FROM record WHERE layer = 0 AND key_hash = ?"
+        level = self.con.execute(sql, (document.hash_of(key),)).fetchone()[0]
+        return level is not None and level > int(self.clearance)
 
     # --- How
 

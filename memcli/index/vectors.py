@@ -120,9 +120,13 @@ class Vectors:
         sql = "INSERT INTO model(name, centre) VALUES(?, ?)"
         return int(self.con.execute(sql, (name, codes.floats(centre))).lastrowid)
 
-    def encoded(self, model: int) -> set[bytes]:
-        """The hashes of the texts that a model has encoded."""
-        return {h for (h,) in self.con.execute("SELECT hash FROM vector WHERE model = ?", (model,))}
+    def encoded(self, model: int, dimensions: int) -> set[bytes]:
+        """The hashes of the texts that a model has encoded; a row of another shape than ours does not count."""
+        sql = (
+            "SELECT hash FROM vector v JOIN code c USING(number) WHERE v.model = ? AND c.model = v.model"
+            " AND typeof(scale) = 'real' AND typeof(body) = 'blob' AND length(body) = ? AND typeof(code) = 'blob'"
+        )
+        return {h for (h,) in self.con.execute(sql, (model, dimensions))}
 
     def add(self, model: int, centre: "Vector", rows: "Iterable[tuple[bytes, Vector]]") -> None:
         """Vectors of texts by their hashes, in one transaction."""
@@ -130,11 +134,9 @@ class Vectors:
             for hash_, vector in rows:
                 apart = codes.centred(vector, centre)
                 values = (model, hash_, *codes.packed(apart))
-                sql = "INSERT OR IGNORE INTO vector(model, hash, scale, body) VALUES(?, ?, ?, ?)"
-                done = self.con.execute(sql, values)
-                if done.rowcount > 0:
-                    code = (done.lastrowid, model, codes.signs(apart))
-                    self.con.execute("INSERT INTO code VALUES(?, ?, ?)", code)
+                sql = "INSERT OR REPLACE INTO vector(model, hash, scale, body) VALUES(?, ?, ?, ?)"
+                number = self.con.execute(sql, values).lastrowid
+                self.con.execute("INSERT OR REPLACE INTO code VALUES(?, ?, ?)", (number, model, codes.signs(apart)))
 
     def note(self, said: "Iterable[tuple[str, bytes]]") -> None:
         """Which record (by id) says which text, in one transaction."""
@@ -227,15 +229,17 @@ def opened(store: "Store") -> Vectors | None:
     with store.folder(database.STATE) as state:
         if not _there(state):
             return None
-        con = database.connect(state.where(NAME))
+        path = state.where(NAME)
+    con = None
     try:
-        # SQLite reads nothing before it is asked.
+        con = database.connect(path)
         if con.execute("PRAGMA user_version").fetchone() == (SCHEMA,):
             con.execute("SELECT stamp FROM seen").fetchone()
             return Vectors(con)
     except database.damage():
         pass
-    con.close()
+    if con is not None:
+        con.close()
     return None
 
 

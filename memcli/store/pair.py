@@ -169,11 +169,17 @@ def write_many(w: "Writing", folder: files.Folder, layer: str, rows: "list[tuple
         for name, made in written:
             _discard(folder, name, made)
         raise
-    for name, made, _, _ in rows:
-        folder.rename(side_temp(name, made), name + SIDE)
-    folder.sync()
-    for name, made, _, _ in rows:
-        folder.rename(md_temp(name, made), name + MD)
+    committed = 0
+    try:
+        for name, made, _, _ in rows:
+            folder.rename(side_temp(name, made), name + SIDE)
+            committed += 1
+        folder.sync()
+    finally:  # what is past its commit point gets its text, of the rest nothing stays
+        for name, made, _, _ in rows[committed:]:
+            _discard(folder, name, made)
+        for name, made, _, _ in rows[:committed]:
+            folder.rename(md_temp(name, made), name + MD)
     folder.sync()
 
 

@@ -641,3 +641,18 @@ def test_a_credential_in_any_field_of_a_procedure_is_masked(box: Box) -> None:
     report = bring(box, way(steps=steps, tags=[TOKEN], header={"mine": TOKEN}, **texts), options=("--trusted",))
     assert report["created"] == 1
     assert [name for name, data in box.tree(state=True).items() if TOKEN.encode() in data] == []
+
+
+def test_an_import_that_fails_half_way_keeps_what_was_committed_and_leaves_no_temporary_file(box: Box) -> None:
+    (box.root / "facts" / "b.meta.json" / "in the way").mkdir(parents=True)  # no sidecar can take this place
+    rows = "".join(
+        json.dumps({"kind": "fact", "key": k, "text": f"of {k}", "sensitivity": "internal"}) + "\n" for k in "abc"
+    )
+    assert box.run("import", "jsonl", "-", stdin=rows.encode()).code == 7
+    assert [p.name for p in (box.root / "facts").iterdir() if p.name.endswith(".tmp")] == []
+    assert box.get("a") == "of a"
+    assert {f.state for f in box.memory.facts()} == {"ok"}
+    (box.root / "facts" / "b.meta.json" / "in the way").rmdir()
+    (box.root / "facts" / "b.meta.json").rmdir()
+    box.ok("import", "jsonl", "-", stdin=rows.encode())
+    assert [f.text for f in box.memory.facts()] == ["of a", "of b", "of c"]

@@ -354,7 +354,7 @@ def test_tenants_never_meet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ):
             out = call([*store, *words]).out
             assert (f"of {mine}" in out, f"of {other}" in out) == (True, False)
-        call([*store, "forget", "k", "--purge", "--yes"])
+        call([*store, "forget", "k", "--purge", "--no-tombstone", "--yes"])
         monkeypatch.setenv("MEMCLI_TENANT", other)
         assert call(["--store", str(root), "fact", "get", "k"]).out in (f"of {other}\n", "")
         call([*store, "fact", "set", "k", f"of {mine}"])

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import Box, call, command, environment, spawn
+from support import Box, command, environment, spawn
 
 from memcli.engine import blend
 from memcli.index import vectors
@@ -332,8 +332,6 @@ def test_a_damaged_file_costs_time_and_no_answer(held: Box, tmp_path: Path, spoi
     found = held.ok("search", "canine")
     assert "went on without vectors" in found.err
     assert order(held, "canine") == without(held, "canine") != []
-    if spoil == "values":
-        file(held).unlink()  # sound to SQLite: only a new model or a new file mends it
     assert held.data("reindex", "--vectors")["records"] == 4
     assert "vector" in why(held, "which dog?")["pet"]
     assert (tmp_path / "elsewhere").exists() == (spoil == "link")
@@ -417,13 +415,11 @@ def test_a_purge_removes_a_file_that_it_cannot_read(held: Box) -> None:
 
 
 def test_what_is_purged_while_it_is_encoded_does_not_come_back(held: Box, host: Host) -> None:
-    def wait(number: int) -> None:
+    def purge(number: int) -> None:
         if number == 2:
-            assert call(held.words("forget", "visit", "--purge", "--yes")).code == 0
+            assert spawn(held.words("forget", "visit", "--purge", "--yes")).code == 0
 
-    host.wait = wait
-    # The answer of a host comes on another thread: the purge runs in a process of its own.
-    host.wait = lambda number: number == 2 and spawn(held.words("forget", "visit", "--purge", "--yes")) and None
+    host.wait = purge
     assert held.data("reindex", "--vectors")["records"] == 3
     assert hashlib.sha256("visit — the physician comes on Monday".encode()).digest() not in file(held).read_bytes()
 

@@ -37,4 +37,4 @@ def test_any_history_gives_the_same_answers(box: Box, monkeypatch: pytest.Monkey
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(100, 112))
 def test_long_histories_give_the_same_answers(box: Box, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    play(box, monkeypatch, seed, 600)
+    play(box, monkeypatch, seed, 300)

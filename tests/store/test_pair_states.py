@@ -78,7 +78,7 @@ def by_journal(box: Box) -> None:
     (box.root / ".memcli" / "journal").write_text('{"layer": "facts", "name": "k", "id": "' + NEW + '"}\n{"layer": "fa')
     box.ok("fact", "set", "another", "value")
     assert not (box.root / ".memcli" / "journal").exists()
-    box.ok("fact", "forget", "another", "--purge", "--yes")
+    box.ok("fact", "forget", "another", "--purge", "--no-tombstone", "--yes")
 
 
 RECOVERIES: dict[str, Callable[[Box], object]] = {
