@@ -135,6 +135,21 @@ def test_only_a_key_of_other_letters_loads_the_slugs(store: str) -> None:
     assert not {"typer", "rich", "yaml", "frontmatter", "filelock"} & modules
 
 
+VECTORS = ours("base.network", "index.vectors", "index.encoders", "index.codes", "engine.meaning", "engine.encoding")
+
+
+@pytest.mark.parametrize("argv", [["search", "deploy"], ["context", "how do we deploy?"]], ids=" ".join)
+def test_without_vectors_nothing_of_them_is_loaded(argv: list[str], store: str) -> None:
+    known = VECTORS - {"memcli"}
+    _, modules = load("--store", store, *argv)
+    assert not {*known, "ctypes", "numpy", "http", "ssl"} & modules
+    with (Path(store) / "memcli.toml").open("a") as settings:
+        settings.write("\n[vectors]\nenabled = true\n")
+    _, modules = load("--store", store, *argv)
+    assert "memcli.engine.meaning" in modules
+    assert not {"numpy", "http", "ssl"} & modules
+
+
 @pytest.mark.parametrize("plant", ["import tomllib", "import typing", "import memcli.engine.sweep", "import http"])
 def test_a_planted_import_is_found(plant: str, store: str) -> None:
     argv, allowed, others = HOT["fact get"]

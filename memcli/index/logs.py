@@ -57,17 +57,29 @@ def apply(entries: "Entries", store: "Store", change: Change) -> None:
             con.execute("INSERT OR REPLACE INTO log VALUES(?, ?, ?, ?, ?)", (month, *stamps, len(data), crc32(data)))
 
 
-def serve(store: "Store", month: str, start: int, stop: int, id_: str, level: int) -> "Episode | None":
-    """The episode that the index knows at this place, None when something else stands there now."""
-    with store.folder(episodes.LAYER) as folder:
-        data = _read(folder, month)
-    found = next((e for _, _, e in monthly.spans(data[start:stop], []) if e.id == id_), None)
-    if found is None:
-        return None
-    label = max(found.sensitivity, labels.Sensitivity(level))
-    if b"<!-- raise " + id_.encode() in data:  # after the index was asked, or before it
-        label = max(label, monthly.raised_labels(data).get(id_, labels.PUBLIC))
-    return found.replace(month=month, sensitivity=label)
+class Months:
+    """The episodes behind rows; a log is read once, however many of them stand in it."""
+
+    def __init__(self, store: "Store") -> None:
+        self._store = store
+        self._held: dict[str, tuple[bytes, dict[str, labels.Sensitivity]]] = {}
+
+    def serve(self, month: str, start: int, stop: int, id_: str, level: int) -> "Episode | None":
+        """The episode that the index knows at this place, None when something else stands there now."""
+        data, raised = self._log(month)
+        found = next((e for _, _, e in monthly.spans(data[start:stop], []) if e.id == id_), None)
+        if found is None:
+            return None
+        # Raised after the index was asked, or before it.
+        label = max(found.sensitivity, labels.Sensitivity(level), raised.get(id_, labels.PUBLIC))
+        return found.replace(month=month, sensitivity=label)
+
+    def _log(self, month: str) -> tuple[bytes, dict[str, labels.Sensitivity]]:
+        if month not in self._held:
+            with self._store.folder(episodes.LAYER) as folder:
+                data = _read(folder, month)
+            self._held[month] = data, monthly.raised_labels(data) if b"<!-- raise " in data else {}
+        return self._held[month]
 
 
 def _read(folder: files.Folder, month: str) -> bytes:

@@ -87,6 +87,7 @@ class Look:
         self.con, self.store, self.now, self.clearance = con, store, now, clearance
         self.scope = scope or Scope()
         self.blocked = sources.Blocked(store)
+        self._months = logs.Months(store)
         self._at = document.seconds(now)
         self._half_life = store.settings["decay.fact_half_life_days"]
         self._trust = {s.id: s.trust for s in sources.every(store)}
@@ -302,7 +303,7 @@ class Look:
             "SELECT layer, name, start, stop, id, key_hash, level FROM record WHERE rid = ?", (rid,)
         ).fetchone()
         if layer == rows.EPISODE:
-            return logs.serve(self.store, name, start, stop, id_, level)
+            return self._months.serve(name, start, stop, id_, level)
         if layer == rows.PROCEDURE:
             with self.store.folder(procedures.LAYER) as folder:
                 return procedures.named(self.store, folder, name)

@@ -43,7 +43,7 @@ def _appended(text: bytes) -> list[str]:
     """The file that a line of the journal says was appended to, as components; [] for another line."""
     try:
         parts = json.loads(text)["appended"]
-        known = isinstance(parts, list) and tuple(parts[:-1]) in _APPENDED and _plain(parts[-1])
+        known = isinstance(parts, list) and parts != [] and tuple(parts[:-1]) in _APPENDED and _plain(parts[-1])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return []
     return parts if known else []

@@ -381,7 +381,8 @@ def test_nothing_above_internal_and_nothing_unmasked_goes_out_or_comes_in(box: B
     sent = "\n".join(host.said).lower()
     assert "jane@" not in sent
     assert "[email]" in sent
-    assert "nests" not in sent and "again" not in sent
+    assert "nests" not in sent
+    assert "again" not in sent
     assert b"kingfisher" not in file(box).read_bytes() + file(box).read_bytes().lower()
 
 
