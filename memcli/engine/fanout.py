@@ -49,12 +49,14 @@ class Fanout(Value):
 def of(store: "Store", refuted: Fact, now: datetime, *, replaced_by: str | None = None) -> Fanout:
     """What else a refuted value touches. replaced_by: the text of the new value; None after a denial, which leaves it.
 
-    Never raises: what was refuted is written already, and `review` will say the same.
+    Nothing is written for it. Never raises: what was refuted is written already, and `review` will say the same.
     """
     try:
         if not _affordable(store):
             return Fanout()
-        return ask(store, lambda con: _found(con, store, refuted, now, replaced_by), watch=False, bypass=False)
+        return ask(
+            store, lambda con: _found(con, store, refuted, now, replaced_by), watch=False, bypass=False, keep=False
+        )
     except errors.MemcliError:
         return Fanout()
 

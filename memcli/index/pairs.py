@@ -2,9 +2,10 @@
 
 Whether a file changed is told by its ctime, inode and size. Whether a folder gained or lost names is told by its ctime
 (programs that copy or unpack set its mtime back).
-Editors that write in place leave the folder's time alone, so each read looks at both files of every record, up to WATCHED
-records; above that, and where the folder was only known from what writers said, all is looked at once RECHECK_NS have
-passed.
+Editors that write in place leave the folder's time alone, so each read looks at every `.md`, up to WATCHED records, and at
+every sidecar, which few people edit, up to SIDES_WATCHED; above that a sidecar is looked at when its record is served and
+when the folder changes. Above WATCHED, and where the folder was only known from what writers said, all is looked at once
+RECHECK_NS have passed.
 """
 
 from array import array
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     Known = tuple[int, int, int, int, str | None, bytes]
 
 LAYERS = ((rows.FACT, facts.LAYER), (rows.PROCEDURE, procedures.LAYER))
-WATCHED = 10_000
+WATCHED = 20_000
+SIDES_WATCHED = 2_000
 RECHECK_NS = 30 * 10**9
 # What changed so short a time ago may change again within the same tick of the file system's clock.
 _TICK_NS = 50 * 10**6
@@ -222,8 +224,8 @@ def _suspects(con: "Connection", folder: "Folder", layer: int, names: str, times
 
 def _slipped(folder: "Folder", names: str, rows: "Stamps") -> list[str]:
     """Names that came in within the tick of the folder's time, which did not change it any more."""
-    known = set(names.split("\n"))
-    return [n for n in pair.stems([f for f in folder.names() if f not in known]) if n not in rows]
+    known = {_stem(file) for file in names.split("\n")}
+    return [n for n in pair.stems(folder.names()) if n not in known and n not in rows]
 
 
 def _stem(file: str) -> str:
@@ -245,7 +247,8 @@ def _watched(con: "Connection", layer: int) -> "tuple[str | None, bytes]":
     if len(listed) > WATCHED:
         return None, b""
     there = [(name + pair.MD, time) for name, time, _ in listed if time]
-    there += [(name + pair.SIDE, time) for name, _, time in listed if time]
+    if len(listed) <= SIDES_WATCHED:
+        there += [(name + pair.SIDE, time) for name, _, time in listed if time]
     if any("\n" in name for name, _ in there):
         return "", b""
     return "\n".join(name for name, _ in there), array("q", [time for _, time in there]).tobytes()

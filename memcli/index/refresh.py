@@ -29,16 +29,18 @@ def ask(
     watch: bool = True,
     fresh: bool = False,
     bypass: bool = True,
+    keep: bool = True,
 ) -> "T":
     """The answer of `question` to an index that says what the files say.
 
     watch: notice edits in place; fresh: compare everything. A damaged index is built anew and asked again; where
-    nothing can be written the same index is made in memory (bypass), or SystemFailure raised.
+    nothing can be written the same index is made in memory (bypass), or SystemFailure raised. keep: write down what was
+    read anew, so that the next one need not; without it nothing is written, and nothing has to be synced.
     Raises what `question` raises, beside SQLite's errors.
     """
     made_of = depends_on(store)
     try:
-        con = _opened(store, made_of, watch=watch, fresh=fresh)
+        con = _opened(store, made_of, watch=watch, fresh=fresh, keep=keep)
         return _asked(con, question)
     except database.nonsense():
         pass
@@ -57,7 +59,8 @@ def ask(
 def _asked(con: "Connection", question: "Callable[[Connection], T]") -> "T":
     """The answer, all of it as the index is at one instant, whatever other readers bring up to date meanwhile."""
     try:
-        con.execute("BEGIN")
+        if not con.in_transaction:  # else: what is new is not to be kept
+            con.execute("BEGIN")
         return question(con)
     finally:
         con.close()
@@ -85,12 +88,14 @@ def of_records(store: "Store", records: "Iterable[tuple[int, Record]]", held: "d
     return database.in_memory(depends_on(store), fill)
 
 
-def _opened(store: "Store", made_of: str, *, watch: bool, fresh: bool) -> "Connection":
+def _opened(store: "Store", made_of: str, *, watch: bool, fresh: bool, keep: bool) -> "Connection":
     con = database.current(store, made_of)
+    if con is None and not keep:
+        return database.in_memory(made_of, lambda new: _fill(new, store))
     if con is None:
         return database.build(store, made_of, lambda new: _fill(new, store))
     try:
-        _bring_up(con, store, watch=watch, fresh=fresh)
+        _bring_up(con, store, watch=watch, fresh=fresh, keep=keep)
     except BaseException:
         con.close()
         raise
@@ -105,7 +110,8 @@ def _without(store: "Store", made_of: str, question: "Callable[[Connection], T]"
         con.close()
 
 
-def _bring_up(con: "Connection", store: "Store", *, watch: bool, fresh: bool) -> None:
+def _bring_up(con: "Connection", store: "Store", *, watch: bool, fresh: bool, keep: bool) -> None:
+    held = False
     for left in reversed(range(_TRIES)):
         try:
             if not left:
@@ -122,13 +128,16 @@ def _bring_up(con: "Connection", store: "Store", *, watch: bool, fresh: bool) ->
                     continue
             entries = Entries(con, store.settings, bulk=False)
             _apply(entries, store, changes, months)
+            held = not keep  # the question is asked in this transaction, which nobody commits
+            if held:
+                return
             unclean = meta["change"] + 1 if entries.withdrew else meta["unclean"]
             con.execute("UPDATE meta SET value = value + 1 WHERE name = 'change'")
             con.execute("UPDATE meta SET value = ? WHERE name = 'unclean'", (unclean,))
             con.execute("COMMIT")
             break
         finally:
-            if con.in_transaction:
+            if con.in_transaction and not held:
                 con.execute("ROLLBACK")
     # Until the log is emptied, a text that was withdrawn stands there and in the database below it.
     if unclean and database.flush(con):
