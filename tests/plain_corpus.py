@@ -7,8 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from memcli.engine import rank, view
-from memcli.index import rows, signs
+from memcli.engine import view
+from memcli.index import document, rows, signs
 from memcli.index.rows import Row
 from memcli.model import labels, policy, words
 from memcli.model.records import Episode, Fact, Procedure
@@ -19,8 +19,8 @@ SAMPLE = Path(__file__).resolve().parents[1] / "sample_memory"
 
 def row(rid: int, record: Fact | Episode | Procedure, place: int = 0, now: datetime | None = None) -> Row:
     """A record as ranking sees it."""
-    strong, weak = rank.fields(record)
-    seen = rank.seen(record)
+    strong, weak = document.fields(record)
+    seen = policy.last_seen(record) if isinstance(record, Fact) else policy.since(record)
     is_episode = isinstance(record, Episode)
     session = ""
     if isinstance(record, Episode):
@@ -39,7 +39,7 @@ def row(rid: int, record: Fact | Episode | Procedure, place: int = 0, now: datet
         at=seen.timestamp(),
         flags=signs.flags("\n".join(weak)),
         importance=policy.importance(record),
-        confidence=rank.confidence(record, now or seen, policy.FACT_HALF_LIFE_DAYS),
+        confidence=policy.effective_confidence(record, now or seen) if isinstance(record, Fact) else record.confidence,
         trust=labels.KIND_TRUST[record.source.kind],
     )
 

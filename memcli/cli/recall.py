@@ -63,8 +63,9 @@ def recall(
     lines += [line for item in found.items for line in _lines(item, explain)]
     lines += ["Contradictions:", *map(_pair_line, found.contradictions)] if found.contradictions else []
     lines += _account(found) if explain else []
-    notes = (f"{found.withheld} withheld",) if found.withheld else ()
-    return Output(_data(found), "".join(f"{line}\n" for line in lines), notes=notes)
+    notes = [f"{found.withheld} withheld"] if found.withheld else []
+    notes += [found.note] if found.note else []
+    return Output(_data(found), "".join(f"{line}\n" for line in lines), notes=tuple(notes))
 
 
 def _answer(found: "Bundle") -> str:

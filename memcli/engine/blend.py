@@ -10,10 +10,14 @@ from memcli.engine import features
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
+    from typing import TypeVar
 
     from memcli.index.rows import Corpus, Row
+    from memcli.store.folder import Store
+
+    T = TypeVar("T")
 
 # Fitted to talks; `name` and the last four were set by hand. Importance and the like only decide between records that
 # answer about as well.
@@ -79,6 +83,17 @@ def rank(
         )
         for score, _, m in found[:limit]
     ]
+
+
+def with_meaning(store: "Store", query: str, answer: "Callable[[features.Meaning | None], T]") -> "tuple[T, str]":
+    """What `answer` makes of a question's vectors, None where they are off, and why it had to go on without ("" if not)."""
+    if not store.settings["vectors.enabled"]:
+        return answer(None), ""
+    from memcli.engine import meaning
+
+    with meaning.Meaning(store, query) as meant:
+        made = answer(meant)
+        return made, meant.note
 
 
 def found(scored: Scored) -> bool:

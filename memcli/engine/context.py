@@ -23,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from memcli.engine.features import Meaning
     from memcli.index.database import Connection
     from memcli.model.labels import Sensitivity
     from memcli.model.redact import Redacted
@@ -74,16 +75,10 @@ def build(
     label = labels.sensitivity(settings["context.clearance"]) if clearance is None else clearance
     room = limit or Budget(amount=settings["context.budget_tokens"])
 
-    meant = None
-    if settings["vectors.enabled"]:
-        from memcli.engine import meaning
-
-        meant = meaning.Meaning(store, query.asked)
-
-    def look(con: "Connection") -> Block:
+    def look(con: "Connection", meaning: "Meaning | None") -> Block:
         corpus = Look(con, store, now, label, _scope(query))
         choice = Choice(query, corpus, room, block.Writer(now, _stale(corpus)))
-        choice.consider(blend.rank(corpus, query.asked, now, MOST, meant), corpus.important(MOST_IMPORTANT))
+        choice.consider(blend.rank(corpus, query.asked, now, MOST, meaning), corpus.important(MOST_IMPORTANT))
         choice.ask(query.request)
         choice.hold()
         text = choice.write()
@@ -92,13 +87,9 @@ def build(
         shown, verdict = tuple(choice.shown), choice.verdict()
         return Block(text=text, receipt=account, shown=shown, working=held, verdict=verdict)
 
-    try:
-        made = ask(store, look)
-    finally:
-        if meant is not None:
-            meant.close()
-    if meant is not None and meant.note:
-        made = made.replace(note=meant.note)
+    made, note = blend.with_meaning(store, query.asked, lambda meaning: ask(store, lambda con: look(con, meaning)))
+    if note:
+        made = made.replace(note=note)
     served = [(chosen.record.id, chosen.scored.relevance) for chosen in made.shown]
     private = not query.task  # a request is never stored
     retrievals.note(store, "context", query.asked, now=now, served=served, verdict=made.verdict, private=private)

@@ -28,11 +28,16 @@ class Built(Value):
 
 
 def reindex(store: "Store", progress: "Callable[[int], None] | None" = None) -> Built:
-    """Build the index anew from the files. progress: told now and then how many records have been read.
+    """Build the index anew from the files; vectors go where they are switched off. progress: told now and then how many
+    records have been read.
 
     Raises SystemFailure where nothing can be written, Locked.
     """
     refresh.rebuild(store, progress)
+    if not store.settings["vectors.enabled"]:
+        from memcli.index import vectors
+
+        vectors.discard(store)
     count = refresh.ask(store, lambda con: con.execute("SELECT count(*) FROM record").fetchone()[0])
     return Built(records=int(count), bytes=database.size_bytes(store))
 

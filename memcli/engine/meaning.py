@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from memcli.store.folder import Store
 
 
+# So many of the nearest records are ranked beside those that words have found.
+CANDIDATES = 100
+
+
 class Meaning:
     """One question as a vector, and the vectors of the records. note: why there are none, or ""."""
 
@@ -29,6 +33,7 @@ class Meaning:
         self.note = ""
         self._held: Vectors | None = None
         self._model, self._asked = 0, list[float]()
+        self._near: dict[str, float] = {}
         if not query.strip():
             return
         try:
@@ -37,6 +42,12 @@ class Meaning:
             self._fail(e.message if e.hint is None else f"{e.message} ({e.hint})")
         except database.nonsense():
             self._fail("they are damaged (memcli reindex --vectors makes them anew)")
+
+    def __enter__(self) -> "Meaning":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Let the file go; what is asked afterwards finds nothing."""
@@ -50,11 +61,11 @@ class Meaning:
             return []
         try:
             self._tidy(look)
-            ids = list(self._held.nearest(self._model, self._asked))
+            self._near = self._held.nearest(self._model, self._asked)
         except database.nonsense():
             self._fail("they are damaged (memcli reindex --vectors makes them anew)")
             return []
-        return vectors.rows(look, ids)
+        return vectors.rows(look, codes.best(self._near, CANDIDATES))
 
     def cosines(self, rows: "Iterable[Row]") -> dict[int, float]:
         """The cosine of question and record, by the number of its row, for those that have a vector of this model."""
@@ -62,7 +73,8 @@ class Meaning:
             return {}
         number_of = {row.id: row.rid for row in rows}
         try:
-            found = self._held.cosines(self._model, self._asked, number_of)
+            found = {i: cosine for i, cosine in self._near.items() if i in number_of}
+            found |= self._held.cosines(self._model, self._asked, number_of.keys() - found.keys())
         except database.nonsense():
             self._fail("they are damaged (memcli reindex --vectors makes them anew)")
             return {}

@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memcli.engine.blend import Scored
     from memcli.engine.evidence import Record
+    from memcli.engine.features import Meaning
     from memcli.engine.work import Held
     from memcli.index.database import Connection
     from memcli.model.labels import Sensitivity
@@ -107,9 +108,13 @@ class Candidate:
 
 
 class Pools:
-    """What the question and the queries that it was widened to find. near: concepts by key, 1 for what it is about."""
+    """What the question and the queries that it was widened to find. near: concepts by key, 1 for what it is about.
 
-    def __init__(self, con: "Connection", store: "Store", asked: Asked) -> None:
+    meaning: the vectors of the question itself; the queries that it was widened to look for their words alone.
+    """
+
+    def __init__(self, con: "Connection", store: "Store", asked: Asked, meaning: "Meaning | None" = None) -> None:
+        self.meaning = meaning
         self.store, self.asked, self.settings = store, asked, store.settings
         self.looks = {
             layer: Look(con, store, asked.now, asked.clearance, Scope(conditions=(f"r.layer = {layer}",)))
@@ -135,7 +140,7 @@ class Pools:
         question the best records hold: 1 is a full answer, and little is little even when it is the best there is."""
         asked, pools = self.asked, []
         for layer, look in self.looks.items():
-            ranked = blend.rank(look, asked.query, asked.now, self.size(layer))
+            ranked = blend.rank(look, asked.query, asked.now, self.size(layer), self.meaning)
             pools.append((layer, [s for s in ranked if s.relevance > 0]))
         everything = sorted((s for _, pool in pools for s in pool), key=lambda s: s.score, reverse=True)
         top = max((s.score for s in everything), default=0.0)

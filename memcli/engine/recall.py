@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from memcli.engine.evidence import Record
+    from memcli.engine.features import Meaning
     from memcli.index.database import Connection
     from memcli.model.labels import Sensitivity
     from memcli.store.folder import Store
@@ -67,7 +68,11 @@ def recall(
         now=now,
         clearance=clearance,
     )
-    found = ask(store, lambda con: _Recall(con, store, asked).bundle())
+    found, note = blend.with_meaning(
+        store, query, lambda meaning: ask(store, lambda con: _Recall(con, store, asked, meaning).bundle())
+    )
+    if note:
+        found = found.replace(note=note)
     served = [(i.record.id, i.held) for i in found.items if i.layer != "working"]
     retrievals.note(store, "recall", query, now=now, served=served, verdict=found.verdict)
     return found
@@ -76,9 +81,9 @@ def recall(
 class _Recall:
     """The stages after the pools: `one_each`, `keep`, `contradictions`, `order`."""
 
-    def __init__(self, con: "Connection", store: "Store", asked: Asked) -> None:
+    def __init__(self, con: "Connection", store: "Store", asked: Asked, meaning: "Meaning | None") -> None:
         self.store, self.asked, self.settings = store, asked, store.settings
-        self.pools = Pools(con, store, asked)
+        self.pools = Pools(con, store, asked, meaning)
         self.graph = self.pools.graph
         self.others: list[Candidate] = []
         self.known: dict[str, Fact] = {}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memcli.engine.blend import Scored
+    from memcli.engine.features import Meaning
     from memcli.index.document import Record
     from memcli.model.labels import Sensitivity
     from memcli.store.folder import Store
@@ -95,27 +96,23 @@ def search(
     wanted = filters or Filters()
     asked = _parse(query)
 
-    meant = None
-    if store.settings["vectors.enabled"]:
-        from memcli.engine import meaning
-
-        meant = meaning.Meaning(store, asked.text)
-
-    def found(corpus: Look) -> Found:
-        ranked = blend.rank(corpus, asked.text, as_of or now, MOST, meant)
+    def found(corpus: Look, meaning: "Meaning | None") -> Found:
+        ranked = blend.rank(corpus, asked.text, as_of or now, MOST, meaning)
         return _served(corpus, [s for s in ranked if _counts(s, asked, wanted)], asked, wanted, limit)
 
     scope = _scope(wanted, asked)
-    try:
-        if as_of is not None:
-            from memcli.engine import past
 
-            return past.ask(store, as_of, lambda con, held: found(past.Look(con, store, as_of, clearance, scope, held)))
-        served = ask(store, lambda con: found(Look(con, store, now, clearance, scope)), fresh=fresh)
-    finally:
-        if meant is not None:
-            meant.close()
-    return served.replace(note=meant.note) if meant is not None and meant.note else served
+    def answer(meaning: "Meaning | None") -> Found:
+        if as_of is None:
+            return ask(store, lambda con: found(Look(con, store, now, clearance, scope), meaning), fresh=fresh)
+        from memcli.engine import past
+
+        return past.ask(
+            store, as_of, lambda con, held: found(past.Look(con, store, as_of, clearance, scope, held), meaning)
+        )
+
+    served, note = blend.with_meaning(store, asked.text, answer)
+    return served.replace(note=note) if note else served
 
 
 def _served(corpus: Look, ranked: "list[Scored]", asked: _Query, wanted: Filters, limit: int) -> Found:

@@ -6,14 +6,16 @@ number, its sign; vectors close to each other differ in few bits (Charikar 2002,
 """
 
 from array import array
-from heapq import nsmallest
+from heapq import nlargest, nsmallest
 from math import isfinite, sqrt
 from operator import mul
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import TypeVar
 
+    K = TypeVar("K")
     Vector = list[float]
 
 # So many of the best by code are compared number by number. Of the exact ten best, nine or more are among them up to
@@ -67,6 +69,11 @@ def nearest(code: bytes, codes: "Iterable[tuple[int, bytes]]", most: int = COMPA
     asked, read = int.from_bytes(code, "big"), int.from_bytes
     apart = [((asked ^ read(other, "big")).bit_count(), number) for number, other in codes]
     return [number for _, number in nsmallest(most, apart)]
+
+
+def best(cosines: "dict[K, float]", most: int) -> "list[K]":
+    """The keys with the greatest cosines, the greatest first."""
+    return nlargest(most, cosines, key=cosines.__getitem__)
 
 
 def floats(vector: "Vector") -> bytes:

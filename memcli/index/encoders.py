@@ -78,7 +78,8 @@ class Local:
         try:
             engine = ctypes.CDLL(_engine(self._folder))
             # One thread: several of them wait for each other by spinning, and on a busy machine take fifty times as long.
-            engine.omp_set_num_threads(1)
+            if hasattr(engine, "omp_set_num_threads"):  # not where the compiler knew no OpenMP
+                engine.omp_set_num_threads(1)
             engine.e5_load.restype = ctypes.c_void_p
             engine.e5_load.argtypes = [ctypes.c_char_p]
             engine.e5_dim.argtypes = [ctypes.c_void_p]

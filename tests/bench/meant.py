@@ -11,6 +11,7 @@ from pathlib import Path
 
 from plain_corpus import Plain
 
+from memcli.engine import meaning
 from memcli.index import codes, encoders, vectors
 from memcli.index.rows import Row
 from memcli.model import redact
@@ -60,7 +61,9 @@ class Meant:
 
     def rows(self, corpus: Plain) -> list[Row]:
         listed = ((rid, code) for rid, (_, _, code) in self.held.items())
-        return [corpus.by_rid[rid] for rid in codes.nearest(codes.signs(self.asked), listed)]
+        near = codes.nearest(codes.signs(self.asked), listed)
+        cosines = {rid: codes.cosine(self.asked, *self.held[rid][:2]) for rid in near}
+        return [corpus.by_rid[rid] for rid in codes.best(cosines, meaning.CANDIDATES)]
 
     def cosines(self, rows: Iterable[Row]) -> dict[int, float]:
         return {row.rid: codes.cosine(self.asked, *self.held[row.rid][:2]) for row in rows}

@@ -124,13 +124,22 @@ def stores(conversations: list[dict[str, Any]], merged: int, together: bool) -> 
 
 def fit(held: list[tuple[Plain, list[Question]]]) -> None:
     """Refit the weights and print them; before, recall when each store in turn is left out of the fit."""
+    words_ = [n for n in blend.WEIGHTS if n not in (*STANDING, *VECTORS)]
+    if encoded is None:
+        fit_of(held, words_)
+        return
+    print("all weights fitted:")
+    fit_of(held, [*words_, *VECTORS])
+    print("the weights of vectors fitted, the others as they are without:")
+    fit_of(held, [REST, *VECTORS])
+
+
+def fit_of(held: list[tuple[Plain, list[Question]]], names: list[str]) -> None:
+    """The same for some weights."""
     try:
         import numpy as np
     except ImportError:
         sys.exit("--fit needs numpy: pip install numpy")
-    names = [n for n in blend.WEIGHTS if n not in (*STANDING, *VECTORS)]
-    if encoded is not None:
-        names = [REST, *VECTORS]  # the others stay as they are without vectors
     stores_ = [[g for q in asked if (g := group(np, names, store, q))] for store, asked in held]
     if len(stores_) > 1:
         rows: list[tuple[int, list[float]]] = []

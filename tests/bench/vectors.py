@@ -48,8 +48,12 @@ def main() -> None:
         again, _, _ = measure([*memcli, "--store", str(stores[1]), "reindex", "--vectors"])
         done = [*memcli, "--store", str(stores[1]), "reindex", "--vectors", "--json"]
         said = json.loads(subprocess.run(done, check=True, capture_output=True).stdout)["data"]
-        print(f"{said['records']} records of {facts} facts, {said['model']}; {said['bytes'] / said['records']:.0f} bytes each")
-        print(f"encoding: {1000 * cpu / said['records']:.0f} ms CPU a record, {wall:.0f} s in all, {peak / 1024:.0f} MB")
+        print(
+            f"{said['records']} records of {facts} facts, {said['model']}; {said['bytes'] / said['records']:.0f} bytes each"
+        )
+        print(
+            f"encoding: {1000 * cpu / said['records']:.0f} ms CPU a record, {wall:.0f} s in all, {peak / 1024:.0f} MB"
+        )
         cases = {
             "python -c pass": [python, "-c", "pass"],
             "search without": [*memcli, "--store", str(stores[0]), "search", QUESTION],

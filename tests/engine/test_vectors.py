@@ -63,7 +63,7 @@ class Host:
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
 
 
 def embed(text: str, model: str) -> list[float]:
@@ -145,6 +145,7 @@ def test_a_synonym_that_no_word_shows_is_found_and_explained(held: Box) -> None:
     assert next(iter(terms)) == "pet"
     assert terms["pet"]["vector"] > 0
     assert "pet" in held.ok("context", "which dog?").out
+    assert [row["key"] for row in held.data("recall", "which dog?")["facts"]][:1] == ["pet"]
 
 
 def test_one_sort_of_vector_for_question_and_record(held: Box, host: Host) -> None:
@@ -276,6 +277,7 @@ def test_a_host_that_is_away_costs_nothing_but_its_help(held: Box, host: Host) -
     shown = held.ok("context", "canine")
     assert "went on without vectors" in shown.err
     assert "went on" not in shown.out
+    assert "went on without vectors" in held.ok("recall", "canine").err
 
 
 @pytest.mark.parametrize(
@@ -441,6 +443,16 @@ def test_the_key_comes_from_its_variable_and_is_never_shown(
     assert all(b"sesame" not in p.read_bytes() for p in held.root.rglob("*") if p.is_file())
     monkeypatch.setenv("SOME_KEY", "two\nlines")
     assert "went on without vectors" in held.ok("search", "dog").err
+
+
+def test_switched_off_they_go_with_the_next_reindex(held: Box) -> None:
+    held.data("reindex", "--vectors")
+    held.data("reindex")
+    assert file(held).exists()
+    path = held.root / "memcli.toml"
+    path.write_text(path.read_text().replace("enabled = true", "enabled = false"))
+    held.data("reindex")
+    assert not file(held).exists()
 
 
 def test_a_key_does_not_go_out_in_clear(held: Box, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -445,17 +445,22 @@ def test_a_bad_file_is_survived_and_hides_nothing(plant: Plant, box: Box) -> Non
     )
 
 
+# What a child takes counts at least as much as its parent had when it was made, so that the parent must be small.
+SMALL = """
+import os, sys
+null = os.open(os.devnull, os.O_RDWR)
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, null, n) for n in range(3)])
+_, status, used = os.wait4(pid, 0)
+print(os.waitstatus_to_exitcode(status), used.ru_maxrss >> 10)
+"""
+
+
 def peak_mib(argv: list[str | bytes]) -> tuple[int, int]:
     """Exit code and greatest memory of a process of its own."""
-    with open(os.devnull, "r+b") as null:
-        pid = os.posix_spawn(
-            os.fsdecode(argv[0]),
-            argv,
-            support.environment(),
-            file_actions=[(os.POSIX_SPAWN_DUP2, null.fileno(), fd) for fd in range(3)],
-        )
-    _, status, used = os.wait4(pid, 0)
-    return os.waitstatus_to_exitcode(status), used.ru_maxrss >> 10
+    call = [sys.executable, "-I", "-S", "-c", SMALL, *argv]
+    done = subprocess.run(call, env=support.environment(), capture_output=True, text=True, check=True)
+    code, mib = done.stdout.split()
+    return int(code), int(mib)
 
 
 MEASURED = """
