@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 # So many of the nearest records are ranked beside those that words have found.
-CANDIDATES = 100
+CANDIDATES = 150
 
 
 class Meaning:

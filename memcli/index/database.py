@@ -24,7 +24,7 @@ STATE = ".memcli"
 LOCK = "index.lock"
 TOUCHED = "index.touched"
 # Counts up with every change of the tables or of what they hold.
-SCHEMA = 10
+SCHEMA = 11
 _PREFIX, _SUFFIX, _NEW = "index.", ".sqlite", "index.new"
 _TAILS = ("", "-wal", "-shm", "-journal")
 _WAIT_SECONDS = 60.0
@@ -34,7 +34,7 @@ _TABLES = """
 CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE folder(layer INTEGER PRIMARY KEY, stamp INTEGER, checked_ns INTEGER, certain INTEGER, temps INTEGER,
   names TEXT, times BLOB);
-CREATE TABLE tally(layer INTEGER, level INTEGER, replaced INTEGER, count INTEGER,
+CREATE TABLE tally(layer INTEGER, level INTEGER, replaced INTEGER, count INTEGER, length INTEGER,
   PRIMARY KEY(layer, level, replaced)) WITHOUT ROWID;
 CREATE TABLE pair(layer INTEGER, name TEXT, md_time INTEGER, md_mark INTEGER, side_time INTEGER, side_mark INTEGER,
   temps INTEGER, loose INTEGER, PRIMARY KEY(layer, name)) WITHOUT ROWID;
@@ -67,7 +67,6 @@ CREATE INDEX record_importance ON record(importance) WHERE importance >= 0.8;
 CREATE INDEX record_source ON record(source);
 CREATE INDEX record_lineage ON record(rid) WHERE lineage != '';
 CREATE INDEX record_said ON record(said, outcome, seen_at, id) WHERE layer = 1 AND said;
-CREATE INDEX record_length ON record(length);
 CREATE INDEX record_checked ON record(rid) WHERE checked;
 CREATE INDEX record_domain ON record(domain) WHERE domain != '';
 """

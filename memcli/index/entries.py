@@ -47,7 +47,7 @@ class Entries:
         self._progress, self._added = progress, 0
         self.withdrew = False
         self.sessions: set[str] = set()
-        self._tally: dict[tuple[int, int, bool], int] = {}
+        self._tally: dict[tuple[int, int, bool], tuple[int, int]] = {}
         self._stems: set[str] = set()
         self._left: set[str] = set()
         self._thinned: set[str] = set()
@@ -86,7 +86,7 @@ class Entries:
         if self._progress is not None and self._added % _STEP == 0:
             self._progress(self._added)
         if not rival:
-            self._count(layer, row["level"], bool(row["supersedes"]), 1)
+            self._count(layer, row["level"], bool(row["supersedes"]), 1, row["length"])
         if row["session"]:
             self.sessions.add(row["session"])
         if stems is None:
@@ -99,20 +99,21 @@ class Entries:
 
     def drop(self, where: str, values: "Iterable[Any]") -> list[tuple[int, str, int]]:
         """Take rows out; their (key_hash, id, level). where: an SQL condition."""
-        sql = f"SELECT rid, key_hash, id, level, rival, layer, supersedes, session FROM record WHERE {where}"
+        sql = f"SELECT rid, key_hash, id, level, rival, layer, supersedes, session, length FROM record WHERE {where}"
         found = self.con.execute(sql, tuple(values)).fetchall()
-        for rid, _, _, level, rival, layer, supersedes, session in found:
+        for rid, _, _, level, rival, layer, supersedes, session, length in found:
             self.hide(rid)
             if session:
                 self._thinned.add(session)
             self.con.execute("DELETE FROM record WHERE rid = ?", (rid,))
             if not rival:
-                self._count(layer, level, bool(supersedes), -1)
+                self._count(layer, level, bool(supersedes), -1, -length)
         return [(key_hash, id_, level) for _, key_hash, id_, level, *_ in found]
 
-    def _count(self, layer: int, level: int, replaced: bool, step: int) -> None:
+    def _count(self, layer: int, level: int, replaced: bool, step: int, length: int) -> None:
         kind = (layer, level, replaced)
-        self._tally[kind] = self._tally.get(kind, 0) + step
+        count, stems = self._tally.get(kind, (0, 0))
+        self._tally[kind] = count + step, stems + length
 
     def hide(self, rid: int) -> None:
         """Take the stems of a row out of the full text."""
@@ -127,9 +128,12 @@ class Entries:
 
     def finish(self) -> None:
         """What can only be said once all rows are there: places in sessions, the engine's words, their spelling, sums."""
-        for (layer, level, replaced), step in self._tally.items():
-            sql = "INSERT INTO tally VALUES(?, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count"
-            self.con.execute(sql, (layer, level, replaced, step))
+        for kind, sums in self._tally.items():
+            sql = (
+                "INSERT INTO tally VALUES(?, ?, ?, ?, ?) ON CONFLICT DO UPDATE"
+                " SET count = count + excluded.count, length = length + excluded.length"
+            )
+            self.con.execute(sql, (*kind, *sums))
         self._tally.clear()
         if self.bulk:
             database.make_indexes(self.con)

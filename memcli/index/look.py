@@ -35,6 +35,7 @@ _CURRENT = (
     "r.rival = 0 AND r.level <= :level"
     " AND (r.expires_at IS NULL OR r.expires_at > :now) AND (r.fades_at IS NULL OR r.fades_at >= :now)"
 )
+_SIZE = "SELECT coalesce(sum(count), 0), coalesce(sum(length), 0) FROM tally WHERE level <= ?"
 _ENDED = (
     f"SELECT layer, level, supersedes != '', {_STATE}, count(*) FROM record WHERE rival = 0 AND rid IN ("
     "SELECT rid FROM record INDEXED BY record_expiry WHERE expires_at <= :now"
@@ -97,7 +98,7 @@ class Look:
         self._beside: dict[int, tuple[Row, Record]] = {}
         if clearance > document.SHOWN_UP_TO:
             self._read_beside()
-        count, length = con.execute("SELECT count(*), total(length) FROM record WHERE length > 0").fetchone()
+        count, length = con.execute(_SIZE, (int(document.SHOWN_UP_TO),)).fetchone()
         self.count = count + len(self._beside)
         self.mean_length = (length + sum(row.length for row, _ in self._beside.values())) / max(self.count, 1)
 
@@ -171,7 +172,9 @@ class Look:
         current, expired, blocked = ({0: 0, 1: 0, 2: 0} for _ in range(3))
         faded = superseded = withheld = 0
         level = int(self.clearance)
-        for layer, label, replaced, count in self.con.execute("SELECT * FROM tally").fetchall():
+        for layer, label, replaced, count in self.con.execute(
+            "SELECT layer, level, replaced, count FROM tally"
+        ).fetchall():
             if label > level:
                 withheld += count
             else:
