@@ -220,7 +220,10 @@ EXITS = (
     (3, "the store, record, tenant or file is not there"),
     (4, "something in the store cannot be read as what it should be; `check` or a proof of forgetting found something"),
     (5, "the record is not what the caller saw, exists already, or the store stayed locked for 10 seconds"),
-    (6, "refused by policy: withheld, a credential, purged before, a sweep that would end too much, no yes where one is needed"),
+    (
+        6,
+        "refused by policy: withheld, a credential, purged before, a sweep that would end too much, no yes where one is needed",
+    ),
     (7, "the system or an outside program failed: disk full, read-only, no permission, no flock"),
     (130, "interrupted by Ctrl-C"),
 )

@@ -61,7 +61,8 @@ def packed(vector: "Vector") -> tuple[float, bytes]:
 
 def cosine(vector: "Vector", scale: float, body: bytes) -> float:
     """Cosine of a vector of length one and a packed one, -1..1 whatever the two hold."""
-    return float(min(max(scale * sum(map(mul, vector, memoryview(body).cast("b"))), -1.0), 1.0))
+    found = float(scale * sum(map(mul, vector, memoryview(body).cast("b"))))
+    return min(max(found, -1.0), 1.0) if isfinite(found) else 0.0
 
 
 def nearest(code: bytes, codes: "Iterable[tuple[int, bytes]]", most: int = COMPARED) -> list[int]:

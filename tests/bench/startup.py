@@ -175,7 +175,9 @@ def cases(lab: Lab, sizes: list[str]) -> Iterator[Case]:
     yield Case("fact set --help", lambda: [str(lab.memcli), "fact", "set", "--help"], 9, 7.5)
     yield Case("usage error", lambda: [str(lab.memcli), "fact", "set", "--nope"], 9, 7.5, exit_code=2)
     for size in sizes[1:]:
-        yield Case(f"search, {size}", on(size, "search", corpus.RARE), SEARCH[size][0], SEARCH[size][1], rare=True)
+        look = on(size, "search", corpus.RARE)
+        yield Case(f"search after a write, {size}", look, rare=True)
+        yield Case(f"search, {size}", look, SEARCH[size][0], SEARCH[size][1], rare=True)
         yield Case(f"reindex, {size}", on(size, "reindex"), *REINDEX[size], rare=True)
         yield Case(f"search --fresh, {size}", on(size, "search", corpus.RARE, "--fresh"), rare=True)
         edited = lab.store(size) / "facts"

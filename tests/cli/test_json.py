@@ -136,7 +136,17 @@ READERS += [
     "procedure list",
     "procedure show",
 ]
-READERS += ["recall", "retrieve", "source list", "source show", "graph", "review list", "review show", "review diff", "verify"]
+READERS += [
+    "recall",
+    "retrieve",
+    "source list",
+    "source show",
+    "graph",
+    "review list",
+    "review show",
+    "review diff",
+    "verify",
+]
 
 
 @pytest.fixture(scope="module")

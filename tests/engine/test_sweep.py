@@ -190,8 +190,12 @@ def test_what_a_later_episode_says_again_is_pruned_once_there_are_too_many(box: 
     toml = box.root / "memcli.toml"
     toml.write_text(toml.read_text() + "\n[sweep]\nmax_episodes = 5\n")
     first = box.add("Deployed release 1.20 to production.", "--task", "release", "--outcome", "completed")
-    box.add("deploying the release 1.20, to production", "--task", "release", "--outcome", "completed", now=stamp(minutes=1))
-    kept = box.add("Deployed release 1.20 to production", "--task", "release", "--importance", "0.8", now=stamp(minutes=2))
+    box.add(
+        "deploying the release 1.20, to production", "--task", "release", "--outcome", "completed", now=stamp(minutes=1)
+    )
+    kept = box.add(
+        "Deployed release 1.20 to production", "--task", "release", "--importance", "0.8", now=stamp(minutes=2)
+    )
     box.add("Deployed release 1.20 to production", "--task", "release", "--outcome", "failed", now=stamp(minutes=3))
     box.add("Deployed release 1.21 to production", "--task", "release", "--outcome", "completed", now=stamp(minutes=4))
     assert box.ok("sweep", now=stamp(hours=1)).out == ""  # five are not too many
