@@ -62,6 +62,7 @@ FENCES = (
             "cli/exchange.py": "reads the file that the command names; no part of a store",
             "cli/session.py": "reads the file that --request names; no part of a store",
             "engine/memory.py": "reads the file that import_jsonl names; no part of a store",
+            "engine/cognitive_files.py": "reads the files that an import names; no part of a store",
             "engine/stores.py": "makes the folder in which a store will be",
             "engine/doctor.py": "takes the rights of others away from .memcli",
         },

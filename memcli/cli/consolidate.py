@@ -123,7 +123,7 @@ def consolidate(
         said = reader.read(session.file_or_stdin(transcript))
     about = digest.About(task=task or "", outcome=outcome or "", agent=agent or "")
     report = engine.run(store, name, now=now, transcript=said, about=about, dry_run=dry_run)
-    return _reports([report], (), dry_run=dry_run)
+    return _reports([report], ("nothing new to keep of this session",) if report.quiet else (), dry_run=dry_run)
 
 
 def _reports(reports: "list[Report]", notes: tuple[str, ...], *, dry_run: bool) -> Listing:

@@ -12,11 +12,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import BinaryIO
 
+    from memcli.engine.cognitive_files import Brought
     from memcli.engine.dump import Dumped
     from memcli.engine.load import Report
 
 FORMATS = ("jsonl",)
+FOREIGN = ("cognitive-core",)
 _SHOWN_BAD = 20
+_DROPPED = {
+    "embeddings": "embeddings dropped: they are of another model",
+    "access_counts": "access counts dropped",
+    "relations": "relations dropped: they cannot be read",
+    "blacklisted": "left out: of sources on its black list (--trusted brings them in blocked)",
+    "claims": "claims left out: only concepts, episodes, sources and procedures are brought in",
+}
 
 
 def import_(
@@ -29,18 +38,21 @@ def import_(
     dry_run: bool = False,
     include_forgotten: bool = False,
 ) -> Output:
-    """Bring records in from a file: jsonl, one record a line. A second run adds nothing.
+    """Bring records in: from a file with one record a line (jsonl), or the memory of cognitive-core. A second run adds nothing.
 
     Records keep what they say of their source but count at most as medium, unless --trusted says that this is a backup
     of your own store. A key that has another value here is left alone unless --supersede is given. Bad lines are
     counted and named by number, and never stop the rest. What was purged here is passed over and counted.
 
+    With cognitive-core the path is its memory folder, one of the four JSON files in it, or memory.db. It is only read.
+
     Example: memcli import jsonl backup.jsonl --trusted
     Example: memcli import jsonl notes.jsonl --dry-run
+    Example: memcli import cognitive-core brain/data/memory --dry-run
     """
     from memcli.engine import load
 
-    labels.choice(foreign, "format", FORMATS)
+    labels.choice(foreign, "format", (*FORMATS, *FOREIGN))
     loader = load.Loader(
         session.store(ctx),
         now=session.now(ctx),
@@ -49,15 +61,35 @@ def import_(
         dry_run=dry_run,
         include_forgotten=include_forgotten,
     )
+    if foreign in FOREIGN:
+        from memcli.engine import cognitive_files
+
+        brought = cognitive_files.bring(loader, path)
+        return _said(brought.report, brought, dry_run=dry_run)
     with _opened(path) as stream:
-        report = loader.load(load.lines(stream))
+        return _said(loader.load(load.lines(stream)), dry_run=dry_run)
+
+
+def _said(report: "Report", brought: "Brought | None" = None, *, dry_run: bool) -> Output:
+    """What an import says, and of another system's memory also what was read and what has no place here."""
     counts = {n: getattr(report, n) for n in ("created", "superseded", "updated", "unchanged", "archived")}
     data = {**counts, "conflicts": list(report.conflicts), "masked": report.masked, "restricted": report.restricted}
     data["purged"] = report.purged
     data["bad"] = [{"line": number, "why": why} for number, why in report.bad]
     word = "would import" if dry_run else "imported"
-    said = f"{word}: {', '.join(f'{v} {k}' for k, v in counts.items() if v) or 'nothing'}\n"
-    return Output(data, said, notes=_notes(report), exit_code=4 if report.bad and not any(counts.values()) else 0)
+    said = f"{word}: {_listed(counts)}\n"
+    notes = _notes(report, brought.places if brought else {})
+    if brought:
+        for row in data["bad"]:
+            row["place"] = brought.places.get(row["line"], "")
+        data |= {"read": brought.read, "dropped": brought.dropped, "faults": list(brought.faults)}
+        said = f"read: {_listed(brought.read)}\n{said}"
+        notes = (*brought.faults, *notes, *(f"{n} {_DROPPED[k]}" for k, n in brought.dropped.items() if n))
+    return Output(data, said, notes=notes, exit_code=4 if report.bad and not any(counts.values()) else 0)
+
+
+def _listed(counts: "dict[str, int]") -> str:
+    return ", ".join(f"{v} {k}" for k, v in counts.items() if v) or "nothing"
 
 
 def export(
@@ -115,11 +147,11 @@ def _opened(path: str) -> "BinaryIO":
         raise errors.NotFound("this is a folder, not a file", path=path) from None
 
 
-def _notes(report: "Report") -> tuple[str, ...]:
+def _notes(report: "Report", places: "dict[int, str]") -> tuple[str, ...]:
     bad, conflicts = report.bad, report.conflicts
-    notes = [f"line {number}: {why}" for number, why in bad[:_SHOWN_BAD]]
+    notes = [f"{places.get(number) or f'line {number}'}: {why}" for number, why in bad[:_SHOWN_BAD]]
     if len(bad) > _SHOWN_BAD:
-        notes.append(f"{len(bad) - _SHOWN_BAD} more bad lines")
+        notes.append(f"{len(bad) - _SHOWN_BAD} more bad {'records' if places else 'lines'}")
     if conflicts:
         notes.append(f"{len(conflicts)} left alone: their keys have other values here (--supersede replaces those)")
     if report.purged:

@@ -11,11 +11,17 @@ if TYPE_CHECKING:
     from memcli.engine.evidence import Bundle, Evidence, Pair, Side
 
 ANSWERS = {
-    "strong": "This memory holds an answer:",
+    "strong": "This memory seems to answer it:",
     "weak": "Only weak matches; they may not answer it:",
     "none": "I don't know: nothing stored here answers this.",
 }
-_REFUTED = "This memory says otherwise:"
+# A claim is not answered: what is stored may bear on it, and memcli does not judge whether it confirms it.
+_BEARING = {
+    "strong": "Found on this claim, and nothing against it was recognised; compare:",
+    "weak": "Only weak matches on this claim; compare:",
+    "none": "I don't know: nothing stored here bears on this claim.",
+}
+_REFUTED = "Something here says otherwise:"
 _NEAREST = "Nearest, but no answer:"
 _KINDS = {
     "proposal": "rival proposals",
@@ -69,7 +75,9 @@ def recall(
 
 
 def _answer(found: "Bundle") -> str:
-    return _REFUTED if found.refuted and found.verdict != "none" else ANSWERS[found.verdict]
+    if found.refuted and found.verdict != "none":
+        return _REFUTED
+    return (_BEARING if found.goal == "verify_claim" else ANSWERS)[found.verdict]
 
 
 def _data(found: "Bundle") -> "dict[str, Any]":

@@ -59,8 +59,8 @@ class Reader:
             id=str(made),
             key=key,
             text=texts["value"],
-            created_at=created,
-            updated_at=updated,
+            created_at=_whole(created),
+            updated_at=_whole(updated),
             sensitivity=label,
             supersedes=str(follows) if str(follows) != made else "",
             relations=self._masked(_mappings(raw, "relations"), label),
@@ -74,7 +74,7 @@ class Reader:
 
     def episode(self, raw: "dict[str, Any]") -> Episode:
         """An episode; without a time it is none."""
-        at = _instant(raw, "at")
+        at = _exact(raw, "at")
         if at is None:
             raise BadLine("an episode needs at")
         if at > self.now and not self.trusted:
@@ -125,8 +125,8 @@ class Reader:
             key=key,
             title=texts["title"],
             text=texts["value"],
-            created_at=created,
-            updated_at=updated,
+            created_at=_whole(created),
+            updated_at=_whole(updated),
             sensitivity=label,
             steps=steps,
             tags=self._masked(_strings(raw, "tags"), label),
@@ -175,7 +175,9 @@ class Reader:
         renamed |= self._masked({k: v for k, v in renamed.items() if k != "id"}, labels.INTERNAL)
         _key(raw, "id")
         try:
-            return sources.decode({"format": 1, "kind": raw.get("source_kind"), **_seen(renamed)})
+            made = sources.decode({"format": 1, "kind": raw.get("source_kind"), **_seen(renamed)})
+            seen = {n: _whole(t) for n in ("first_seen_at", "last_seen_at") if (t := getattr(made, n))}
+            return made.replace(**seen)
         except sidecar.Damaged:
             raise BadLine("the source is not what it must be") from None
 
@@ -200,9 +202,9 @@ class Reader:
         }
 
     def _times(self, raw: "dict[str, Any]") -> tuple[datetime, datetime]:
-        at = _instant(raw, "at") or self.now
-        created = _instant(raw, "created_at") or at
-        updated = _instant(raw, "updated_at") or created
+        at = _exact(raw, "at") or self.now
+        created = _exact(raw, "created_at") or at
+        updated = _exact(raw, "updated_at") or created
         if self.trusted:
             return created, updated
         return min(created, self.now), min(updated, self.now)
@@ -290,6 +292,16 @@ def _mappings(raw: "dict[str, Any]", name: str) -> "tuple[dict[str, Any], ...]":
 
 
 def _instant(raw: "dict[str, Any]", name: str) -> datetime | None:
+    found = _exact(raw, name)
+    return None if found is None else _whole(found)
+
+
+def _whole(t: datetime) -> datetime:
+    """The instant as files hold it: a record that says more would never be the one that was read back."""
+    return t.replace(microsecond=0)
+
+
+def _exact(raw: "dict[str, Any]", name: str) -> datetime | None:
     found = raw.get(name)
     if found is None:
         return None

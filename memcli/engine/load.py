@@ -72,6 +72,7 @@ class Loader:
         self._episodes: dict[str, dict[str, Episode]] = {}
         self._ended: dict[str, list[tuple[Episode, str, datetime]]] = {}
         self._held = 0
+        self._known: dict[str, SourceRecord] | None = None
 
     def load(self, lines: "Iterable[bytes]") -> Report:
         """Read all lines. Raises Locked and SystemFailure; what was written before stands, and a second run completes it."""
@@ -343,13 +344,16 @@ class Loader:
         return "superseded", made.replace(id=newer), old
 
     def _put_source(self, record: SourceRecord) -> None:
-        old = next((s for s in sources.every(self.store) if s.id == record.id), None)
+        if self._known is None:
+            self._known = {s.id: s for s in sources.every(self.store)}
+        old = self._known.get(record.id)
         if not self.trusted:
             # Nobody else's file may say whom to trust, nor silence a source by blocking it.
             record = old or record.replace(trust=labels.KIND_TRUST[record.kind], list="")
         if old != record and not self.dry_run:
             with self.store.writing(patient=True) as w:
                 sources.put(w, record)
+        self._known[record.id] = record
         self.counts["unchanged" if old == record else "created" if old is None else "updated"] += 1
 
 

@@ -22,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Unpack
 
+    from memcli.engine.cognitive_files import Brought
     from memcli.engine.consolidate import Report as Consolidated
     from memcli.engine.context import Block
     from memcli.engine.doctor import Finding
@@ -339,3 +340,26 @@ class Memory(memory_layers.Layers):
         )
         with open(path, "rb") as stream:
             return loader.load(load.lines(stream))
+
+    def import_cognitive(
+        self,
+        path: "str | os.PathLike[str]",
+        *,
+        trusted: bool = False,
+        supersede: bool = False,
+        dry_run: bool = False,
+        include_forgotten: bool = False,
+        now: datetime | None = None,
+    ) -> "Brought":
+        """Bring in the memory of cognitive-core: its folder, a file of it, or memory.db; see engine.cognitive_files.bring."""
+        from memcli.engine import cognitive_files, load
+
+        loader = load.Loader(
+            self.store,
+            now=_now(now),
+            trusted=trusted,
+            supersede=supersede,
+            dry_run=dry_run,
+            include_forgotten=include_forgotten,
+        )
+        return cognitive_files.bring(loader, os.fspath(path))

@@ -84,7 +84,10 @@ def _of_new(fact: Fact, past: Fact | None, new: "Store") -> "list[Fault]":
         f.family == "secret" for f in redact.scan(f"{fact.key}\n{fact.text}")
     ):
         found.append(Fault(code="secret", key=fact.key, label=fact.sensitivity))
-    if fact.state == "bare" or fact.source.kind == "unknown":
+    vouched = any(
+        not o.source.startswith("unknown") for o in fact.confirmations
+    )  # who accepted a proposal stands there
+    if fact.state == "bare" or (fact.source.kind == "unknown" and not vouched):
         found.append(Fault(code="unsourced", key=fact.key, label=fact.sensitivity))
     if past is not None and past.text != fact.text and fact.supersedes != past.id and not _kept(new, past):
         found.append(Fault(code="contradiction", key=fact.key, label=max(fact.sensitivity, past.sensitivity)))

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 LAYERS = ("facts", "episodes", "procedures")
 # So many candidates are ranked, and no more are counted.
 MOST = 1000
+# So many words make a question that a passage may answer without repeating any of them.
+_LEAST_QUESTION = 3
 _PHRASE = re.compile(r'(-?)"([^"]+)"')
 
 
@@ -130,8 +132,11 @@ def _served(corpus: Look, ranked: "list[Scored]", asked: _Query, wanted: Filters
 
 
 def _counts(scored: "Scored", asked: _Query, wanted: Filters) -> bool:
-    needs_words = bool(asked.text.strip()) and not asked.phrases
-    return (blend.found(scored) or not needs_words) and scored.row.confidence >= wanted.min_confidence
+    if scored.relevance <= 0 and asked.text.strip() and not asked.phrases:
+        # A passage can answer a question; beside a word or two it is noise.
+        if len(words.terms(asked.text)) < _LEAST_QUESTION or not blend.found(scored):
+            return False
+    return scored.row.confidence >= wanted.min_confidence
 
 
 def _parse(query: str) -> _Query:

@@ -64,6 +64,8 @@ def make(path: str | None, *, tenant: str | None = None, git: bool = False) -> M
         _make_private(root)
     except OSError as e:
         files.fail("make the folder", root, e)
+    if tenant is not None:
+        _check_room(root)
     new = _lay_out(root, ())
     if tenant is not None:
         new += _lay_out(root, (folder.TENANTS, tenant))
@@ -75,6 +77,21 @@ def make(path: str | None, *, tenant: str | None = None, git: bool = False) -> M
         new=tuple(new),
         git=made_git,
     )
+
+
+def _check_room(root: str) -> None:
+    """Beside tenants nobody can reach what the store itself holds. Raises Refused when it holds anything."""
+    if not os.path.isfile(os.path.join(root, folder.MARKER)) or folder.tenants(root):
+        return
+    store = folder.Store(root)
+    for layer in ("facts", "procedures", "episodes"):
+        with store.folder(layer) as held:
+            if any(n.endswith(".md") for n in held.names()):
+                raise errors.Refused(
+                    "this store holds records of its own, which nobody could reach beside tenants",
+                    path=root,
+                    hint="export them, make the tenant in an empty folder, and import them there",
+                )
 
 
 def _make_private(path: str) -> None:

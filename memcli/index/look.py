@@ -317,8 +317,11 @@ class Look:
 
     def _read_beside(self) -> None:
         """What stands in the index without a word of it, but may be seen by this reader: read from its files."""
-        sql = "SELECT rid, layer FROM record WHERE rival = 0 AND level > ? AND level <= ?"
-        hidden = self.con.execute(sql, (int(document.SHOWN_UP_TO), int(self.clearance))).fetchall()
+        # Of a scope only its layers can be asked of such a row; who serves a record asks it the rest.
+        layers = [c for c in self.scope.conditions if c.startswith(("r.layer = ", "r.layer IN "))]
+        where = " AND ".join(("r.rival = 0 AND r.level > :shown AND r.level <= :level", *layers))
+        sql = f"SELECT r.rid, r.layer FROM record r WHERE {where}"
+        hidden = self.con.execute(sql, {**self._values, "shown": int(document.SHOWN_UP_TO)}).fetchall()
         for rid, layer in hidden:
             record = self._current(layer, self._served(rid))
             if record is None:

@@ -58,10 +58,13 @@ class Change(Value):
     gone: tuple[str, ...]
 
 
-def changed(con: "Connection", store: "Store", layer: int, *, watch: bool, fresh: bool) -> Change | None:
+def changed(
+    con: "Connection", store: "Store", layer: int, *, watch: bool, fresh: bool, quick: bool = False
+) -> Change | None:
     """What to do for one layer; None when the index says what the files say.
 
-    watch: look for edits in place; fresh: look at everything.
+    watch: look for edits in place; fresh: look at everything; quick: never look at all of a large folder, only at what
+    memcli's own writers say they changed.
     """
     sql = "SELECT stamp, checked_ns, certain, temps, names, times FROM folder WHERE layer = ?"
     known = con.execute(sql, (layer,)).fetchone()
@@ -70,16 +73,22 @@ def changed(con: "Connection", store: "Store", layer: int, *, watch: bool, fresh
         stamp, wall = info.st_ctime_ns if info else 0, clock.wall_ns()
         if known is None or fresh:
             return _all(con, folder, layer, stamp, wall)
-        due = not 0 <= wall - known[1] < RECHECK_NS
-        if known[2] == _RACY or (due and known[2] != _CERTAIN):
+        quick = quick and _large(con, layer)
+        due = not quick and not 0 <= wall - known[1] < RECHECK_NS
+        if (known[2] == _RACY and not quick) or (due and known[2] != _CERTAIN):
             return _all(con, folder, layer, stamp, wall)
         edited = _edited(con, folder, layer, known, wall, due=due) if watch or due else None
         if stamp == known[0]:
             return edited
         names = touched.between(store, dict(LAYERS)[layer], known[0], stamp)
         if names is None:
-            return _all(con, folder, layer, stamp, wall)
+            return None if quick else _all(con, folder, layer, stamp, wall)
         return _some(folder, names, stamp, wall, temps=bool(known[3]), edited=edited)
+
+
+def _large(con: "Connection", layer: int) -> bool:
+    sql = "SELECT count(*) FROM (SELECT 1 FROM pair WHERE layer = ? LIMIT ?)"
+    return bool(con.execute(sql, (layer, SIDES_WATCHED + 1)).fetchone()[0] > SIDES_WATCHED)
 
 
 def apply(entries: "Entries", store: "Store", layer: int, change: Change) -> None:

@@ -35,7 +35,8 @@ def ask(
 
     watch: notice edits in place; fresh: compare everything. A damaged index is built anew and asked again; where
     nothing can be written the same index is made in memory (bypass), or SystemFailure raised. keep: write down what was
-    read anew, so that the next one need not; without it nothing is written, and nothing has to be synced.
+    read anew, so that the next one need not; without it nothing is written, nothing has to be synced, and of a large
+    store only what memcli itself has written is looked at.
     Raises what `question` raises, beside SQLite's errors.
     """
     made_of = depends_on(store)
@@ -117,7 +118,9 @@ def _bring_up(con: "Connection", store: "Store", *, watch: bool, fresh: bool, ke
             if not left:
                 con.execute("BEGIN IMMEDIATE")  # others were faster each time: now they wait
             meta = dict(con.execute("SELECT name, value FROM meta").fetchall())
-            changes = [(n, pairs.changed(con, store, n, watch=watch, fresh=fresh)) for n, _ in pairs.LAYERS]
+            changes = [
+                (n, pairs.changed(con, store, n, watch=watch, fresh=fresh, quick=not keep)) for n, _ in pairs.LAYERS
+            ]
             months = logs.changed(con, store)
             if months is None and all(c is None for _, c in changes):
                 unclean = meta["unclean"]

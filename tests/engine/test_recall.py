@@ -404,7 +404,7 @@ def test_a_refuted_claim_is_said_first(box: Box) -> None:
     }
     for text, refuted in said.items():
         first = box.ok("recall", text, "--goal", "verify_claim").out.splitlines()[0]
-        assert (first == "This memory says otherwise:") is refuted, text
+        assert (first == "Something here says otherwise:") is refuted, text
         assert box.data("recall", text, "--goal", "verify_claim")["refuted"] is refuted, text
     assert box.data("recall", "The deploy target is Heroku.")["refuted"] is False
 

@@ -249,9 +249,12 @@ def test_files_are_0600_and_folders_0700_whatever_the_umask(tmp_path: Path, umas
     ok("fact", "get", "by hand", "--reveal")
     rows = b'{"kind": "procedure", "key": "p", "steps": [{"name": "a", "action": "b"}]}\n{"kind": "episode", "at": "2026-01-01T00:00:00Z", "text": "x"}\n'
     ok("import", "jsonl", "-", stdin=rows)
-    ok("--tenant", "acme", "init")
-    ok("--tenant", "acme", "fact", "set", "k", "v")
-    store += ["--tenant", "acme"]
+    ok("doctor", "--fix")
+    ok("sweep")
+    ok("search", "v")
+    store = ["--store", str(root.parent / "shared"), "--now", NOW, "--tenant", "acme"]
+    ok("init")
+    ok("fact", "set", "k", "v")
     ok("doctor", "--fix")
     ok("sweep")
     ok("export", "jsonl", str(root.parent / "backup.jsonl"))
@@ -262,6 +265,16 @@ def test_files_are_0600_and_folders_0700_whatever_the_umask(tmp_path: Path, umas
 
 
 # Tenants.
+
+
+def test_a_store_with_records_of_its_own_takes_no_tenants(box: Box) -> None:
+    """Nobody could reach the records any more: every command would ask for a tenant."""
+    box.set("k", "v")
+    ran = box.run("--tenant", "acme", "init", str(box.root))
+    assert ran.code == 6
+    assert "nobody could reach" in ran.err
+    assert box.get("k") == "v"
+    assert not (box.root / "tenants").exists()
 
 ODD = [
     "",
