@@ -230,6 +230,8 @@ def test_review_and_revisions(box: Box, m: Memory) -> None:
     assert m.review(now=at()) == []
     assert [(c.kind, c.key) for c in m.review_diff("HEAD")] == [("added", "port")]
     assert m.review_diff("HEAD", "HEAD") == []
+    assert m.check_against("HEAD") == []  # who accepted it stands in it
+    m.set_fact("orphan", "nobody knows who said so", source="unknown", now=at())
     assert [f.code for f in m.check_against("HEAD")] == ["unsourced"]
 
 

@@ -55,6 +55,7 @@ _CONTEXT = f"{_READING} {_SETTINGS} {_MASKING} engine engine.block engine.contex
 _CONTEXT += " engine.choice engine.receipt engine.blend engine.features index.thesaurus model.dates store.retrievals"
 # A new value is looked for in what else says the old one, so it costs the index.
 _INDEX = "index index.database index.document index.entries index.logs index.look index.pairs index.refresh index.rows"
+_INDEX += " index.scope store.naming"
 _INDEX += " index.signs model.words store.touched store.monthly base.lock"
 _LAYERS = "store.episodes store.procedures store.sources"
 # SQLite and the stemmer are C; what they bring is small. `gc` is switched off while an index is built.

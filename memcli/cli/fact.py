@@ -111,8 +111,9 @@ def get(ctx: Context, key: str, *, reveal: bool = False) -> Output:
     data: object = None
     if ctx.json:
         from memcli.cli import show
+        from memcli.store import naming
 
-        fact = facts.shown(store, fact, labels.RESTRICTED if reveal else labels.INTERNAL)
+        fact = naming.shown(store, fact, labels.RESTRICTED if reveal else labels.INTERNAL)
         data = show.fact(fact, now, store.settings["decay.fact_half_life_days"], plain=reveal)
     return Output(data, f"{text}\n", notes=tuple(notes))
 
@@ -195,8 +196,10 @@ def history(ctx: Context, key: str, *, clearance: str = "internal", reveal: bool
     half_life = store.settings["decay.fact_half_life_days"]
     key = keys.normal(key)
     live, former = facts.get(store, key), forget.history(store, key)
-    live = live and facts.shown(store, live, limit)
-    former = [f.replace(fact=facts.shown(store, f.fact, limit)) for f in former]
+    from memcli.store import naming
+
+    live = live and naming.shown(store, live, limit)
+    former = [f.replace(fact=naming.shown(store, f.fact, limit)) for f in former]
     if live is None and not former:
         raise errors.NotFound("no fact of this key, now or before", hint="memcli fact list")
     now_is = "current" if live is not None and policy.current(live, now, store.settings) else "expired"

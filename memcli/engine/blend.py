@@ -62,14 +62,21 @@ class Scored(Value):
 
 
 def rank(
-    corpus: "Corpus", query: str, now: "datetime", limit: int, meaning: "features.Meaning | None" = None
+    corpus: "Corpus",
+    query: str,
+    now: "datetime",
+    limit: int,
+    meaning: "features.Meaning | None" = None,
+    *,
+    candidates: int = features.CANDIDATES,
 ) -> list[Scored]:
     """The `limit` best rows for a question, best first; ties by id, newest first. now: for ages, and for "last week".
 
     A question without words that count ranks what `corpus.matching(())` gives, by importance, confidence and recency.
-    meaning: the question's vectors, where the store has them; without, all stays as it is.
+    meaning: the question's vectors, where the store has them; without, all stays as it is. candidates: how many records
+    the full text brings; few are enough for an answer.
     """
-    asked, measured = features.measure(corpus, query, now, meaning)
+    asked, measured = features.measure(corpus, query, now, meaning, candidates)
     table = WEIGHTS if asked else PLAIN_WEIGHTS
     weights = [table.get(name, 0.0) for name in features.NAMES]
     found = [(sum([w * v for w, v in zip(weights, m.values, strict=True)]), m.row.id, m) for m in measured]

@@ -86,8 +86,10 @@ def _files(path: str) -> list[str]:
     """The files to read. The database comes first: once it is there, the JSON files are what it was made of."""
     if not os.path.exists(path):
         raise errors.NotFound("no such file or folder", path=path)
-    if not os.path.isdir(path):
+    if os.path.isfile(path):
         return [path]
+    if not os.path.isdir(path):
+        raise errors.BadData("this is neither a file nor a folder", path=path)
     for names in ((DATABASE,), FILES):
         there = [os.path.join(path, n) for n in names if os.path.isfile(os.path.join(path, n))]
         if there:

@@ -11,7 +11,7 @@ from memcli.base import named
 from memcli.base.value import Value, as_dict, value
 from memcli.model import labels, policy, sidecar
 from memcli.model.records import Episode, Fact, Former, Procedure, SourceRecord
-from memcli.store import archive, episodes, facts, monthly, procedures, sources
+from memcli.store import archive, episodes, facts, monthly, naming, procedures, sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def rows(
     store: "Store", clearance: "Sensitivity" = labels.RESTRICTED
 ) -> "Iterator[tuple[dict[str, Any] | None, Sensitivity]]":
     """Every record as (JSON object, label); the object is None where the label is above the clearance."""
-    hidden = {f.key for f in facts.every(store) if not policy.cleared(f.sensitivity, clearance)}
+    hidden = naming.withheld_keys(store, clearance)
     for row, label in _all(store):
         yield (_without(row, hidden) if policy.cleared(label, clearance) else None), label
 

@@ -53,6 +53,9 @@ NAMES = (
 )
 K1, B = 0.6, 0.4
 CANDIDATES = 150
+# A question of more words is a text; its first ones say what it is about, and each costs a question to the index.
+MOST_WORDS = 64
+_MOST_LETTERS = 20_000
 # In a large store a word in more than one row of six (rarity 1.8) brings no candidates where others do: that halves the
 # time of full-text search.
 LARGE, TOO_COMMON = 1000, 1.8
@@ -99,19 +102,19 @@ class Measured:
 
 
 def measure(
-    corpus: "Corpus", query: str, now: "datetime", meaning: "Meaning | None" = None
+    corpus: "Corpus", query: str, now: "datetime", meaning: "Meaning | None" = None, most: int = CANDIDATES
 ) -> "tuple[bool, list[Measured]]":
     """Whether the question has words that count, and the candidates for it; without words those that matter most.
 
-    meaning: its vectors, which bring candidates of their own.
+    meaning: its vectors, which bring candidates of their own; most: how many the full text brings.
     """
-    stems = list(dict.fromkeys(words.terms(query)))
+    stems = list(dict.fromkeys(words.terms(query[:_MOST_LETTERS])))[:MOST_WORDS]
     if not stems:
         nothing = (0.0,) * (len(NAMES) - len(standing_of(_NOBODY, 0.0)))
-        found = corpus.matching((), CANDIDATES)
+        found = corpus.matching((), most)
         return False, [Measured(row, 0.0, nothing + standing_of(row, now.timestamp())) for row in found]
     concepts = understood(corpus, stems)
-    rows = candidates(corpus, stems, concepts)
+    rows = candidates(corpus, stems, concepts, most)
     for row in () if meaning is None else meaning.rows(corpus):
         rows.setdefault(row.rid, row)
     return True, _Question(query, now, concepts, meaning).measure(corpus, rows)
@@ -146,15 +149,15 @@ def understood(corpus: "Corpus", stems: "Iterable[str]") -> list[Concept]:
     return made
 
 
-def candidates(corpus: "Corpus", stems: list[str], concepts: list[Concept]) -> "dict[int, Row]":
+def candidates(corpus: "Corpus", stems: list[str], concepts: list[Concept], most: int = CANDIDATES) -> "dict[int, Row]":
     """Rows that hold a word of the question, and rows that hold a word for one."""
     telling = stems
     if corpus.count >= LARGE:
         telling = [s for s, c in zip(stems, concepts, strict=True) if c.idf >= TOO_COMMON] or stems
-    found = {row.rid: row for row in corpus.matching(telling, CANDIDATES)}
+    found = {row.rid: row for row in corpus.matching(telling, most)}
     forms = list(dict.fromkeys(form for c in concepts for form in c.forms if form not in stems))
     if forms:
-        for row in corpus.matching(forms, CANDIDATES):
+        for row in corpus.matching(forms, most):
             found.setdefault(row.rid, row)
     return found
 

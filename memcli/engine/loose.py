@@ -50,7 +50,8 @@ def count(raw: "Raw", *names: str) -> int:
         return 0
     if type(found) not in (int, float) or not 0 <= found < 1 << 53:
         raise Unusable(f"{names[0]} is no count")
-    return round(found)
+    count: int = round(found)
+    return count
 
 
 def flag(raw: "Raw", *names: str) -> bool:

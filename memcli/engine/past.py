@@ -11,7 +11,7 @@ from memcli.engine import dump
 from memcli.index import look, rows
 from memcli.index.refresh import of_records
 from memcli.model.records import Fact
-from memcli.store import archive, episodes, facts, procedures
+from memcli.store import archive, episodes, facts, naming, procedures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,17 +57,21 @@ def _facts(store: "Store", at: datetime) -> "Iterator[Fact]":
     by_key: dict[str, Fact] = {}
     gone = _forgotten(store)
     for fact, former in dump.values(store):
-        if (former is None or fact.key not in gone) and began(fact) <= at and (former is None or at < former.at):
+        lost = former is not None and former.at <= gone.get(fact.key, former.at - timedelta(seconds=1))
+        if not lost and began(fact) <= at and (former is None or at < former.at):
             known = by_key.get(fact.key)
             by_key[fact.key] = fact if known is None or fact.id > known.id else known
     yield from by_key.values()
 
 
-def _forgotten(store: "Store") -> set[str]:
-    """The keys of which a value lies in the trash and none is left."""
-    trash = (f for name in archive.names(store, facts.LAYER, "trash") for f in facts.former(store, name, "trash"))
-    keys = {former.fact.key for former in trash}
-    return keys - {fact.key for fact in facts.every(store)} if keys else keys
+def _forgotten(store: "Store") -> "dict[str, datetime]":
+    """When each key was last forgotten: what had ended by then is forgotten with it, whatever was written since."""
+    found: dict[str, datetime] = {}
+    for name in archive.names(store, facts.LAYER, "trash"):
+        for former in facts.former(store, name, "trash"):
+            key = former.fact.key
+            found[key] = max(former.at, found.get(key, former.at))
+    return found
 
 
 def began(fact: Fact) -> datetime:
@@ -90,7 +94,12 @@ class Look(look.Look):
         held: "dict[int, Record]",
     ) -> None:
         self._held = held
+        self._withheld = naming.withheld_keys(store, clearance)
         super().__init__(con, store, at, clearance, scope)
+
+    def hides(self, key: str) -> bool:
+        """Relations are those of today, and so are the labels of what they name."""
+        return key in self._withheld
 
     def _served(self, rid: int) -> "Record | None":
         return self._held.get(rid)

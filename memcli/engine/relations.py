@@ -13,7 +13,7 @@ from memcli.base.value import Value, value
 from memcli.engine import intake, remember, view
 from memcli.model import keys, labels
 from memcli.model.records import Fact
-from memcli.store import facts
+from memcli.store import facts, naming
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def edges_of(fact: Fact, known: "Container[str]") -> "Iterable[Edge]":
 
 def _hidden_keys(store: "Store", clearance: "Sensitivity") -> set[str]:
     """Keys that must not be named: a relation from an open fact to a withheld one would give it away."""
-    return {f.key for f in facts.every(store) if f.sensitivity > clearance}
+    return naming.withheld_keys(store, clearance)
 
 
 def _same(row: "dict[str, Any]", kind: str, target: str) -> bool:

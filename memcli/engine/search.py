@@ -8,7 +8,7 @@ import re
 from datetime import datetime
 
 from memcli.base.value import Value, value
-from memcli.engine import blend
+from memcli.engine import blend, features
 from memcli.index import document
 from memcli.index.look import Look, Scope
 from memcli.index.refresh import ask
@@ -99,10 +99,13 @@ def search(
     asked = _parse(query)
 
     def found(corpus: Look, meaning: "Meaning | None") -> Found:
-        ranked = blend.rank(corpus, asked.text, as_of or now, MOST, meaning)
+        ranked = blend.rank(corpus, asked.text, as_of or now, MOST, meaning, candidates=most)
         return _served(corpus, [s for s in ranked if _counts(s, asked, wanted)], asked, wanted, limit)
 
     scope = _scope(wanted, asked)
+    # Where the text itself has the last word, or all are asked for, a few candidates are not enough.
+    late = any(" " in word for word in asked.without) or wanted.min_confidence > 0
+    most = MOST if late or limit > features.CANDIDATES else features.CANDIDATES
 
     def answer(meaning: "Meaning | None") -> Found:
         if as_of is None:
@@ -132,11 +135,12 @@ def _served(corpus: Look, ranked: "list[Scored]", asked: _Query, wanted: Filters
 
 
 def _counts(scored: "Scored", asked: _Query, wanted: Filters) -> bool:
-    if scored.relevance <= 0 and asked.text.strip() and not asked.phrases:
-        # A passage can answer a question; beside a word or two it is noise.
-        if len(words.terms(asked.text)) < _LEAST_QUESTION or not blend.found(scored):
-            return False
-    return scored.row.confidence >= wanted.min_confidence
+    if scored.row.confidence < wanted.min_confidence:
+        return False
+    if scored.relevance > 0 or not asked.text.strip() or asked.phrases:
+        return True
+    # A passage can answer a question; beside a word or two it is noise.
+    return len(words.terms(asked.text)) >= _LEAST_QUESTION and blend.found(scored)
 
 
 def _parse(query: str) -> _Query:
@@ -163,11 +167,12 @@ def _scope(wanted: Filters, asked: _Query) -> Scope:
         ("min_importance", "r.importance >= :min_importance"),
         (
             "source",
-            "(r.source = :source OR r.kind = :source OR r.kind || ':' || r.source = :source OR r.source GLOB '*[[]*')",
+            "(r.source = :source_name OR r.kind = :source OR r.kind || ':' || r.source = :source_of_kind)",
         ),
         ("domain", "r.domain = :domain"),
         ("prefix", "(substr(r.key, 1, length(:prefix)) = :prefix OR instr(r.key, '['))"),
-        ("session", "r.session != ''"),
+        ("session", "(r.session = :session OR instr(r.session, '['))"),
+        ("min_confidence", "r.believed >= :min_confidence"),  # age only takes from it
         ("outcome", "r.outcome = :outcome"),
         ("concept", "instr(r.concepts, :concept)"),
     ]
@@ -200,13 +205,18 @@ def _values(wanted: Filters) -> "dict[str, Any]":
     for name in ("domain", "source", "session", "outcome", "prefix"):
         if getattr(wanted, name) is not None:
             found[name] = getattr(wanted, name)
+    if wanted.source is not None:
+        kind, colon, name = wanted.source.partition(":")
+        found["source_name"] = document.source_name(wanted.source)
+        found["source_of_kind"] = f"{kind}{colon}{document.source_name(name)}"
     if wanted.concept is not None:
         found["concept"] = document.listed((wanted.concept,))
     for name in ("since", "until"):
         if getattr(wanted, name) is not None:
             found[name] = document.seconds(getattr(wanted, name))
-    if wanted.min_importance > 0:
-        found["min_importance"] = wanted.min_importance
+    for name in ("min_importance", "min_confidence"):
+        if getattr(wanted, name) > 0:
+            found[name] = getattr(wanted, name)
     return found
 
 

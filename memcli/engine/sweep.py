@@ -114,13 +114,15 @@ def _due(
 def _twins(con: "Connection", store: "Store") -> dict[str, str]:
     """In a store that holds too many episodes, those that a later one says again: by id, with their month.
 
-    The same means the same words but for case, endings, punctuation and stop words.
+    The same means the same words, case and a final stop apart, of the same source.
     """
     count = con.execute("SELECT sum(count) FROM tally WHERE layer = 1").fetchone()[0] or 0
     if count <= store.settings["sweep.max_episodes"]:
         return {}
     found = con.execute(
-        "SELECT id, name FROM (SELECT id, name, row_number() OVER (PARTITION BY said, outcome ORDER BY seen_at DESC, id DESC)"
+        # The one that stays is the one that lasts; it is of the same source, so that it is served where the others were.
+        "SELECT id, name FROM (SELECT id, name, row_number() OVER (PARTITION BY said, outcome, kind, source"
+        " ORDER BY expires_at IS NULL DESC, expires_at DESC, seen_at DESC, id DESC)"
         " AS n FROM record INDEXED BY record_said WHERE layer = 1 AND said) WHERE n > 1"
     )
     return dict(found.fetchall())

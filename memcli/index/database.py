@@ -24,7 +24,7 @@ STATE = ".memcli"
 LOCK = "index.lock"
 TOUCHED = "index.touched"
 # Counts up with every change of the tables or of what they hold.
-SCHEMA = 11
+SCHEMA = 13
 _PREFIX, _SUFFIX, _NEW = "index.", ".sqlite", "index.new"
 _TAILS = ("", "-wal", "-shm", "-journal")
 _WAIT_SECONDS = 60.0
@@ -66,7 +66,7 @@ CREATE INDEX record_written ON record(layer, written_at) WHERE whole;
 CREATE INDEX record_importance ON record(importance) WHERE importance >= 0.8;
 CREATE INDEX record_source ON record(source);
 CREATE INDEX record_lineage ON record(rid) WHERE lineage != '';
-CREATE INDEX record_said ON record(said, outcome, seen_at, id) WHERE layer = 1 AND said;
+CREATE INDEX record_said ON record(said) WHERE layer = 1 AND said;
 CREATE INDEX record_checked ON record(rid) WHERE checked;
 CREATE INDEX record_domain ON record(domain) WHERE domain != '';
 """
@@ -148,25 +148,25 @@ def build(store: "Store", made_of: str, fill: "Callable[[Connection], None]", *,
 
     Raises SystemFailure where nothing can be written, Locked when another process builds for a minute.
     """
-    with store.folder(STATE, create=True) as state:
-        with lock.Lock(state.where(LOCK), wait_seconds=_WAIT_SECONDS):
-            ready = None if anew else current(store, made_of)
-            if ready is not None:
-                return ready
+    with store.folder(STATE, create=True) as state, lock.Lock(state.where(LOCK), wait_seconds=_WAIT_SECONDS):
+        ready = None if anew else current(store, made_of)
+        if ready is not None:
+            return ready
+        _remove(state, [_NEW])
+        held = _held(state)
+        state.create(_NEW, b"")
+        try:
+            _fill(state.where(_NEW), made_of, fill)
+            state.sync_file(_NEW)
+            # A purge removes the lock too: what was read before it must not come back.
+            if _held(state) != held:
+                raise errors.SystemFailure("the index was removed while it was built", path=state.path)
+            state.rename(_NEW, name := _name(_next(state)))
+        except BaseException:
             _remove(state, [_NEW])
-            held = _held(state)
-            state.create(_NEW, b"")
-            try:
-                _fill(state.where(_NEW), made_of, fill)
-                state.sync_file(_NEW)
-                # A purge removes the lock too: what was read before it must not come back.
-                if _held(state) != held:
-                    raise errors.SystemFailure("the index was removed while it was built", path=state.path)
-                state.rename(_NEW, name := _name(_next(state)))
-            except BaseException:
-                _remove(state, [_NEW])
-                raise
-            _clear(state, [n for n in state.names() if _number(n) and not n.startswith(name)])
+            raise
+        _clear(state, [n for n in state.names() if _number(n) and not n.startswith(name)])
+        # Still under the lock: whoever takes it next may remove this one.
         return connect(f"file:{_quoted(state.where(name))}?mode=rw")
 
 

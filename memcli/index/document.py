@@ -6,7 +6,6 @@ it reads its files. Everything in clear has gone through `redact.mask` first.
 
 from datetime import datetime, timedelta, timezone
 from math import log2
-from zlib import crc32
 
 from memcli.base import ids, sha256
 from memcli.index import rows, signs
@@ -77,6 +76,13 @@ def seconds(at: datetime) -> float:
     return (at - _EPOCH).total_seconds()
 
 
+def _said(episode: Episode) -> int:
+    """What an episode tells, as a number: the same for those that differ in case, white space and a final stop alone."""
+    told = (episode.task, episode.text, episode.approach, *episode.findings, *episode.patterns, *episode.tools)
+    words_ = " ".join(" ".join(words.fold(part).split()).rstrip(".!") for part in told)
+    return hash_of(words_) if words_.strip() else 0
+
+
 def instant(at: float) -> datetime:
     """The instant of `seconds`."""
     return _EPOCH + timedelta(seconds=at)
@@ -97,7 +103,7 @@ def document(record: "Record", settings: "Settings") -> "tuple[dict[str, Any], t
     said = mask(weak)
     stems = " ".join(words.terms(mask(strong))), " ".join(words.terms(said))
     columns["flags"] = signs.flags(said)
-    columns["said"] = crc32("\n".join(stems).encode()) if isinstance(record, Episode) else 0
+    columns["said"] = _said(record) if isinstance(record, Episode) and mask is str else 0
     columns["length"] = sum(1 + s.count(" ") for s in stems if s)
     return columns, stems
 
@@ -153,7 +159,7 @@ def _described(record: "Record", mask: "Callable[[str], str]") -> "dict[str, Any
     found = {
         "kind": record.source.kind,
         "via": record.source.via if record.source.via in labels.KIND_TRUST else "",
-        "source": mask(record.source.id),
+        "source": source_name(record.source.id) if mask is not str else record.source.id,
         "tags": listed(record.tags, mask),
         "speaker": words.fold(mask(signs.speaker(record))),
     }
@@ -164,6 +170,11 @@ def _described(record: "Record", mask: "Callable[[str], str]") -> "dict[str, Any
     if isinstance(record, Fact):
         return found | {"domain": mask(record.domain)}
     return found | {"task_type": mask(record.task_type)}
+
+
+def source_name(id_: str) -> str:
+    """How a source is told apart in the index: by its id, or by a hash of one that may not stand there in clear."""
+    return id_ if redact.mask(id_) == id_ else f"#{hash_of(id_)}"
 
 
 def listed(items: tuple[str, ...], mask: "Callable[[str], str]" = str) -> str:

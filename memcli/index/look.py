@@ -6,12 +6,14 @@ It is the `Corpus` that ranking asks. Rows tell what to read; what is served is 
 from datetime import datetime
 from heapq import nlargest
 
-from memcli.base.value import Value, value
+from memcli.base import ids
 from memcli.index import document, logs, rows
 from memcli.index.rows import Row
+from memcli.index.scope import Scope as Scope
+from memcli.index.scope import Totals
 from memcli.model import labels, policy, words
 from memcli.model.records import Episode, Fact
-from memcli.store import facts, procedures, sources
+from memcli.store import facts, naming, procedures, sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,32 +50,6 @@ _CHUNK = 500
 _APART = -1_000_000
 
 
-@value
-class Scope(Value):
-    """Which rows are wanted beside being current and cleared: SQL conditions on `record r`, with their named values.
-
-    phrases: stems that must stand side by side; without: stems that must not be there.
-    """
-
-    conditions: tuple[str, ...] = ()
-    values: "dict[str, Any]" = {}  # noqa: RUF012 - nobody changes it
-    phrases: tuple[tuple[str, ...], ...] = ()
-    without: tuple[str, ...] = ()
-
-
-@value
-class Totals(Value):
-    """How many records there are, whatever is asked. Of those that the reader is cleared for: current, expired and
-    blocked ones by layer, faded facts, and current facts that replaced a former value. Of the others: current ones."""
-
-    current: dict[int, int]
-    expired: dict[int, int]
-    blocked: dict[int, int]
-    faded: int
-    superseded: int
-    withheld: int
-
-
 class Look:
     """What a reader with a clearance may see at an instant, within a scope."""
 
@@ -89,9 +65,10 @@ class Look:
         self.scope = scope or Scope()
         self.blocked = sources.Blocked(store)
         self._months = logs.Months(store)
+        self._hidden: dict[str, bool] = {}
         self._at = document.seconds(now)
         self._half_life = store.settings["decay.fact_half_life_days"]
-        self._trust = {s.id: s.trust for s in sources.every(store)}
+        self._trust = {document.source_name(s.id): s.trust for s in sources.every(store)}
         self._values = {"now": self._at, "level": int(clearance), **self.scope.values}
         self._bans = self._blocked()
         self._where = " AND ".join((_CURRENT, *([f"NOT {self._bans}"] if self._bans else []), *self.scope.conditions))
@@ -275,13 +252,18 @@ class Look:
         if not isinstance(record, Fact) or not (record.relations or record.derived_from):
             return record
         named = {str(r.get("target")) for r in record.relations}.union(record.derived_from)
-        return facts.without(record, {key for key in named if self.hides(key)})  # type: ignore[return-value]
+        return naming.without(record, {key for key in named if self.hides(key)})  # type: ignore[return-value]
 
     def hides(self, key: str) -> bool:
         """Whether a key is that of a fact which is withheld, so that nothing else may name it."""
-        sql = "SELECT max(level) FROM record WHERE layer = 0 AND key_hash = ?"
-        level = self.con.execute(sql, (document.hash_of(key),)).fetchone()[0]
-        return level is not None and level > int(self.clearance)
+        if key not in self._hidden:
+            sql = "SELECT max(level) FROM record WHERE layer = 0 AND key_hash = ?"
+            level = self.con.execute(sql, (document.hash_of(key),)).fetchone()[0]
+            if level is None and not ids.valid(key):  # it may have had one
+                self._hidden[key] = naming.was_withheld(self.store, key, self.clearance)
+            else:
+                self._hidden[key] = level is not None and level > int(self.clearance)
+        return self._hidden[key]
 
     # --- How
 
@@ -290,7 +272,8 @@ class Look:
         if not self.blocked:
             return ""
         known = self.con.execute("SELECT DISTINCT source FROM record").fetchall()
-        names = [name for (name,) in known if name in self.blocked]
+        listed = {document.source_name(id_) for id_ in self.blocked.ids}
+        names = [name for (name,) in known if name in self.blocked or name in listed]
         self._values |= {f"blocked{i}": name for i, name in enumerate(names)}
         return f"r.source IN ({', '.join(f':blocked{i}' for i in range(len(names)))})" if names else ""
 
@@ -340,7 +323,7 @@ class Look:
                 session,
                 _APART - 10 * rid,
                 *rest[:-1],
-                record.source.id,
+                document.source_name(record.source.id),
                 rest[-1],
             )
             key = "" if isinstance(record, Episode) else record.key

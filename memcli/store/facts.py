@@ -2,7 +2,7 @@
 
 from datetime import datetime, timezone
 
-from memcli.base import errors, ids
+from memcli.base import errors
 from memcli.base.value import as_dict
 from memcli.model import header, keys, labels, sidecar
 from memcli.model.records import Fact, Former, Source
@@ -10,7 +10,7 @@ from memcli.store import archive, names, pair
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from memcli.base import files
@@ -99,28 +99,6 @@ def chosen(found: "Iterable[Fact]") -> "Iterator[Fact]":
         best = _one(group)
         if best is not None and (best.id, best.key) not in moved:  # else: its renaming is not finished
             yield best
-
-
-def shown(store: "Store", fact: Fact, clearance: "labels.Sensitivity") -> Fact:
-    """A fact as a reader with a clearance may see it: without relations and bases that name a fact which is withheld."""
-    targets = {str(r.get("target")) for r in fact.relations}
-    keys_named = [ref for ref in targets.union(fact.derived_from) if ref and not ids.valid(ref)]
-    if not keys_named:
-        return fact
-    with Shelf(store) as shelf:
-        held = {ref: shelf.get(keys.nfc(ref)) for ref in keys_named}
-    hidden = {ref for ref, found in held.items() if found is not None and found.sensitivity > clearance}
-    return without(fact, hidden)
-
-
-def without(fact: Fact, hidden: "Collection[str]") -> Fact:
-    """A fact without the relations and bases that name one of these keys."""
-    if not hidden:
-        return fact
-    return fact.replace(
-        relations=tuple(r for r in fact.relations if str(r.get("target")) not in hidden),
-        derived_from=tuple(ref for ref in fact.derived_from if ref not in hidden),
-    )
 
 
 def put(

@@ -42,6 +42,11 @@ class Blocked:
                 elif found.list == "block":
                     self._ids.add(found.id)
 
+    @property
+    def ids(self) -> frozenset[str]:
+        """Ids on the block list; those of damaged records are only known by their file."""
+        return frozenset(self._ids)
+
     def __bool__(self) -> bool:
         """True when any source may not be served."""
         return bool(self._ids or self._damaged)

@@ -205,7 +205,7 @@ _ids: set[str] = set()
 def _known() -> set[str]:
     """The ids of the sample store: they stay as they are."""
     if not _ids:
-        files = [path for path in SAMPLE.rglob("*") if path.is_file()]
+        files = [path for path in SAMPLE.rglob("*") if path.is_file() and ".memcli" not in path.parts]
         _ids.update(*(_ID.findall(path.read_text("utf-8")) for path in files))
     return _ids
 

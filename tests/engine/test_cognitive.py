@@ -2,13 +2,14 @@
 
 import json
 import math
+import os
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import Box, at
+from support import CANARY, Box, at
 
 from memcli.base import errors
 from memcli.engine.cognitive_files import Brought
@@ -310,6 +311,11 @@ def test_what_the_database_has_only_in_its_log_is_read(box: Box, tmp_path: Path)
     assert box.memory.get_fact("axon", now=at(box.now)).text == "A fibre"
 
 
+def test_where_there_is_a_database_the_files_are_what_it_was_made_of(box: Box, there: Path) -> None:
+    database(there / "memory.db")
+    assert bring(box, there).dropped["claims"] == 1
+
+
 def test_the_names_of_its_document_are_read_too(box: Box, tmp_path: Path) -> None:
     node = {
         "concept": "neuron",
@@ -391,6 +397,37 @@ def test_deep_nesting_and_lone_surrogates_are_bad_records(box: Box, tmp_path: Pa
     (tmp_path / "all.json").write_text(text)
     done = bring(box, tmp_path / "all.json")
     assert (len(done.report.bad), done.report.created) == (2, 1)
+
+
+def test_a_number_too_long_to_be_read_costs_one_record(box: Box, tmp_path: Path) -> None:
+    digits = "9" * 5000
+    (tmp_path / "all.json").write_text(
+        f'{{"nodes": {{"bad": {{"confidence": {digits}}}, "fine": {{"description": "x"}}}}}}'
+    )
+    done = bring(box, tmp_path / "all.json")
+    assert reasons(done) == ["all.json, record 1: confidence is no number from 0 to 1"]
+    assert done.report.created == 1
+
+
+def test_why_a_record_is_bad_is_said_without_it(box: Box, tmp_path: Path) -> None:
+    odd: list[dict[str, Any]] = [{f: CANARY} for f in ("confidence", "created_ts", "confirm_count", "relations")]
+    odd += [{f: [{CANARY: CANARY}]} for f in ("description", "tags", "source_refs", "created_ts")]
+    put(tmp_path / "m", nodes={f"{CANARY}/../{n}": o for n, o in enumerate([*odd, {}])}, episodes=[{"content": CANARY}])
+    ran = box.run("import", "cognitive-core", str(tmp_path / "m"))
+    assert (ran.code, ran.err.count("record")) == (4, 10)
+    assert CANARY not in ran.out + ran.err
+
+
+def test_what_is_no_file_is_not_waited_for(box: Box, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(errors.BadData):
+        bring(box, tmp_path / "pipe")
+
+
+def test_a_source_that_stands_there_twice_is_one(box: Box) -> None:
+    row = json.dumps({"kind": "source", "id": "s", "source_kind": "user"}).encode() + b"\n"
+    data = box.data("import", "jsonl", "-", stdin=row * 2)
+    assert (data["created"], data["unchanged"]) == (1, 1)
 
 
 def test_credentials_are_masked(box: Box, tmp_path: Path) -> None:

@@ -276,6 +276,7 @@ def test_a_store_with_records_of_its_own_takes_no_tenants(box: Box) -> None:
     assert box.get("k") == "v"
     assert not (box.root / "tenants").exists()
 
+
 ODD = [
     "",
     " ",

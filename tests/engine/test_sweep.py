@@ -190,9 +190,7 @@ def test_what_a_later_episode_says_again_is_pruned_once_there_are_too_many(box: 
     toml = box.root / "memcli.toml"
     toml.write_text(toml.read_text() + "\n[sweep]\nmax_episodes = 5\n")
     first = box.add("Deployed release 1.20 to production.", "--task", "release", "--outcome", "completed")
-    box.add(
-        "deploying the release 1.20, to production", "--task", "release", "--outcome", "completed", now=stamp(minutes=1)
-    )
+    box.add("deployed  release 1.20 to production", "--task", "release", "--outcome", "completed", now=stamp(minutes=1))
     kept = box.add(
         "Deployed release 1.20 to production", "--task", "release", "--importance", "0.8", now=stamp(minutes=2)
     )
@@ -207,6 +205,23 @@ def test_what_a_later_episode_says_again_is_pruned_once_there_are_too_many(box: 
     assert len(left) == 5
     assert box.ok("sweep", now=stamp(hours=1)).out == ""
     box.ok("restore", first)
+
+
+def test_what_only_looks_alike_is_no_repetition(box: Box) -> None:
+    toml = box.root / "memcli.toml"
+    toml.write_text(toml.read_text() + "\n[sweep]\nmax_episodes = 1\n")
+    told = [
+        ("We did deploy it",), ("We did not deploy it",), ("temperature was -5",), ("temperature was 5",), ("😀😀",), ("🚀",),
+        ("mail anna@larder.example", "--allow-pii"), ("mail sam@larder.example", "--allow-pii"),
+        ("jam fixed", "--source", "agent:good"), ("jam fixed", "--source", "agent:bad"),
+        ("queue emptied", "--ttl", "0"), ("tenant moved", "--tool", "a"), ("tenant moved", "--tool", "b"),
+    ]  # fmt: skip
+    for n, words in enumerate(told):
+        box.add(*words, now=stamp(minutes=n))
+    lasting = box.data("episode", "list", "-n", "0", now=stamp(minutes=30))
+    box.add("queue emptied", "--ttl", "1d", now=stamp(minutes=40))  # later, but it ends sooner
+    assert box.ok("sweep", now=stamp(hours=1)).out == "ended: 1 pruned episodes\n"
+    assert box.data("episode", "list", "-n", "0", now=stamp(hours=1)) == lasting
 
 
 # The brake.
