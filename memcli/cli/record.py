@@ -39,6 +39,7 @@ def forget(
     done = engine.forget(store, record, now=now, purge=purge, prove=prove, tombstone=not no_tombstone, dry_run=dry_run)
     word = "would forget" if dry_run else "forgotten"
     data: dict[str, Any] = {"how": word, "layer": done.layer, "ids": list(done.ids), "erased": done.erased}
+    data["named_by"] = [key or None for key in done.named_by]
     data |= {"tombstones": done.tombstones, "proof": _proof_row(done.proof) if done.proof else None}
     erased = f", {done.erased} former values erased" if done.erased else ""
     text = f"{word}{erased}\n" + (_proof_text(done.proof) if done.proof else "")
@@ -89,11 +90,17 @@ def _proof_text(proof: "Proof") -> str:
 
 
 def _notes(done: "Forgotten", *, dry_run: bool) -> tuple[str, ...]:
+    from memcli.cli import show
+
     notes = []
     if done.tombstones:
         notes.append(
             "tombstones.jsonl keeps it from being learned again by accident; it holds salted hashes, no values"
         )
+    if done.named_by:
+        known = [show.one_line(key) for key in done.named_by if key]
+        known += ["a withheld fact"] * (len(done.named_by) - len(known))
+        notes.append(f"its key is still named by: {', '.join(known)}; memcli fact unrelate, or fact set --derived-from")
     proof = done.proof
     if proof is None:
         return tuple(notes)

@@ -23,13 +23,15 @@ class Forgotten(Value):
     """What was (or with dry_run would be) forgotten.
 
     layer: facts or episodes; ids: of live values; erased: former values that went for good; tombstones: how many were
-    written; proof: what a search of the whole store found of it afterwards, None where nobody asked.
+    written; named_by: after a purge, keys of other facts that still name it in a relation or as their basis, "" for one
+    that is withheld; proof: what a search of the whole store found of it afterwards, None where nobody asked.
     """
 
     layer: str
     ids: tuple[str, ...]
     erased: int = 0
     tombstones: int = 0
+    named_by: tuple[str, ...] = ()
     proof: "prove.Proof | None" = None
 
 
@@ -54,11 +56,23 @@ def forget(
         raise errors.UsageError("only what is purged can be proved to be gone", hint="--purge --prove")
     what = _what(store, ref, purge)
     done = what.done if dry_run else _carry_out(store, ref, now, purge, tombstone)
+    if purge and done.layer == facts.LAYER:
+        done = done.replace(named_by=_named_by(store, {ref, *what.done.ids, *(key for key, _ in what.said)}))
     if not prove:
         return done
     from memcli.engine import prove as search
 
     return done.replace(proof=search.run(store, what.said, names=what.names, layer=done.layer))
+
+
+def _named_by(store: "Store", names: set[str]) -> tuple[str, ...]:
+    """The facts that name one of these keys or ids, by key; their text may not say it, their header does."""
+    found = []
+    for fact in facts.every(store):
+        named = {str(r.get("target")) for r in fact.relations}.union(fact.derived_from)
+        if fact.key not in names and not named.isdisjoint(names):
+            found.append(fact.key if fact.sensitivity <= labels.INTERNAL else "")
+    return tuple(sorted(found))
 
 
 def restore(store: "Store", ref: str, *, now: datetime, include_forgotten: bool = False) -> Fact | Episode:

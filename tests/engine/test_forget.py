@@ -48,6 +48,7 @@ def test_a_forgotten_episode_is_gone_and_comes_back_as_it_was(box: Box) -> None:
         "ids": [ids[1]],
         "erased": 0,
         "tombstones": 0,
+        "named_by": [],
         "proof": None,
     }
     assert [e["id"] for e in box.data("episode", "list")] == [ids[2], ids[0]]

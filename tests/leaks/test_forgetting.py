@@ -63,6 +63,17 @@ def test_nothing_is_left_of_what_was_purged(box: Box, count: int, figure: Record
     assert bad == 0
 
 
+def test_facts_that_still_name_a_purged_key_are_said(box: Box) -> None:
+    """A relation of another fact is that fact's own; who purges is told, and decides."""
+    box.set("trip", "a journey to Lyon with the whole team")
+    box.set("plan", "buy the tickets", "--derived-from", "trip")
+    box.set("hotel", "near the station", "--sensitivity", "restricted")
+    box.ok("fact", "relate", "hotel", "related", "trip")
+    box.set("other", "nothing to do with it")
+    done = box.data("forget", "trip", "--purge", "--yes")
+    assert sorted(map(str, done["named_by"])) == ["None", "plan"]
+
+
 def test_a_purge_that_forgets_a_place_is_found(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three planted faults: the archive is left, the proposals are, the index is."""
     from memcli.engine import erase
