@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # Raise it with anything that changes what `terms` returns; releases of the stemmer are told apart by `version`.
-VERSION = 2
+VERSION = 3
 MOST_LETTERS = 64
 # Compiled on first use, but for what every text goes through.
 _re = cache(re.compile)
@@ -33,6 +33,8 @@ _HUMPS = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+"
 _CAMEL = r"\w*(?:[a-z][A-Z]|[A-Z]{2}[a-z]{2})\w*"
 _CAMEL_AT = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
 # One thing although written in parts: 1.18, 2023-05-07, INC-214. The lengths are bounded to keep any text linear.
+# The verb; with a capital, after "in" or beside a number it is the month.
+_VERB_MAY = r"(?<!\bin )(?<!\bby )(?<!\bof )(?<!\bsince )(?<!\d )\bmay\b(?! \d)"
 _CODE = re.compile(r"\b(?=[\w./:-]{0,32}\d)\w{1,24}(?:[-./:]\w{1,24}){1,4}")
 _PREFIX = r"\b((?:[a-z]|wi|co|re|de)-([a-z]{2,24}))\b"
 _STOP = frozenset(
@@ -62,6 +64,8 @@ def terms(text: str) -> list[str]:
     without separators (`INC-214`: inc, 214, inc214). Scripts without spaces give overlapping pairs of letters, since
     most Chinese words have two. A word of more than 64 letters counts with its first 64.
     """
+    if "may" in text:
+        text = _re(_VERB_MAY).sub("", text)
     if _CAMEL_AT.search(text):
         text = _re(_CAMEL).sub(_humps, text)
     folded = fold(text)

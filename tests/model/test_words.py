@@ -61,6 +61,22 @@ def test_what_says_nothing_gives_nothing(text: str) -> None:
     assert words.terms(text) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("when may we deploy?", ["deploy"]),
+        ("it may rain in may", ["rain", "may"]),
+        ("by may", ["may"]),
+        ("12 may", ["12", "may"]),
+        ("may 3", ["may", "3"]),
+        ("May was warm", ["may", "warm"]),
+        ("dismay, mayor", ["dismay", "mayor"]),
+    ],
+)
+def test_may_is_a_month_or_a_verb(text: str, found: list[str]) -> None:
+    assert words.terms(text) == found
+
+
 def test_what_looks_like_a_stop_word_but_is_none_stays() -> None:
     assert words.terms("She won in May; it won't rain") == ["won", "may", "rain"]
 
