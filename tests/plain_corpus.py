@@ -39,6 +39,7 @@ def row(rid: int, record: Fact | Episode | Procedure, place: int = 0, now: datet
         at=seen.timestamp(),
         flags=signs.flags("\n".join(weak)),
         importance=policy.importance(record),
+        key="" if isinstance(record, Episode) else record.key,
         confidence=policy.effective_confidence(record, now or seen) if isinstance(record, Fact) else record.confidence,
         trust=labels.KIND_TRUST[record.source.kind],
     )

@@ -251,12 +251,16 @@ class _Question:
                 most[number] = max(most.get(number, 0.0), closeness * idf * weight)
                 held[number] = max(held.get(number, 0.0), closeness)
         self.bm25[row.rid] = sum(most.values()) / self.total
-        self.name[row.rid] = self.titled(row.strong) if row.strong else 0.0
+        self.name[row.rid] = self.titled(row) if row.strong else 0.0
         self.soft[row.rid] = held
 
-    def titled(self, strong: str) -> float:
-        """How much of the question stands in the name of a record, and how much of the name in the question: their mean."""
-        stems = strong.split()
+    def titled(self, row: "Row") -> float:
+        """How much of the question stands in the name of a record, and how much of the name in the question: their mean.
+
+        The name is the key, about so many stems as it has words; of what has no key, the title with its tags.
+        """
+        stems = row.strong.split()
+        stems = stems[: row.key.count(" ") + 1] if row.key else stems
         held: dict[int, float] = {}
         covered = 0.0
         for stem in stems:
