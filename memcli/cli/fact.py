@@ -111,9 +111,8 @@ def get(ctx: Context, key: str, *, reveal: bool = False) -> Output:
     data: object = None
     if ctx.json:
         from memcli.cli import show
-        from memcli.store import naming
 
-        fact = naming.shown(store, fact, labels.RESTRICTED if reveal else labels.INTERNAL)
+        fact = _shown(store, now, labels.RESTRICTED if reveal else labels.INTERNAL, fact)
         data = show.fact(fact, now, store.settings["decay.fact_half_life_days"], plain=reveal)
     return Output(data, f"{text}\n", notes=tuple(notes))
 
@@ -196,10 +195,8 @@ def history(ctx: Context, key: str, *, clearance: str = "internal", reveal: bool
     half_life = store.settings["decay.fact_half_life_days"]
     key = keys.normal(key)
     live, former = facts.get(store, key), forget.history(store, key)
-    from memcli.store import naming
-
-    live = live and naming.shown(store, live, limit)
-    former = [f.replace(fact=naming.shown(store, f.fact, limit)) for f in former]
+    live = live and _shown(store, now, limit, live)
+    former = [f.replace(fact=_shown(store, now, limit, f.fact)) for f in former]
     if live is None and not former:
         raise errors.NotFound("no fact of this key, now or before", hint="memcli fact list")
     now_is = "current" if live is not None and policy.current(live, now, store.settings) else "expired"
@@ -309,6 +306,16 @@ def _history_line(row: "dict[str, object]") -> str:
     when = row["ended_at"] or "now"
     made = row.get("id") or "-"  # a hand-made one has none
     return f"{row['reason']}\t{when}\t{made}\t{show.one_line(str(row['text']).strip().partition(chr(10))[0])}\n"
+
+
+def _shown(store: "Store", now: "datetime", clearance: "labels.Sensitivity", fact: "Fact") -> "Fact":
+    """The fact without relations and bases that name a withheld one; only who names any pays for the index."""
+    if not (fact.relations or fact.derived_from):
+        return fact
+    from memcli.index.look import Look
+    from memcli.index.refresh import ask
+
+    return ask(store, lambda con: Look(con, store, now, clearance).shown(fact))
 
 
 def _written(fact: "Fact", how: str, notes: tuple[str, ...]) -> Output:

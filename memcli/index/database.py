@@ -24,7 +24,7 @@ STATE = ".memcli"
 LOCK = "index.lock"
 TOUCHED = "index.touched"
 # Counts up with every change of the tables or of what they hold.
-SCHEMA = 13
+SCHEMA = 14
 _PREFIX, _SUFFIX, _NEW = "index.", ".sqlite", "index.new"
 _TAILS = ("", "-wal", "-shm", "-journal")
 _WAIT_SECONDS = 60.0
@@ -45,7 +45,7 @@ CREATE TABLE record(
   level INTEGER, rival INTEGER, whole INTEGER, expires_at REAL, fades_at REAL, written_at REAL, seen_at REAL,
   importance REAL, believed REAL, protected INTEGER, kind TEXT, via TEXT, source TEXT, domain TEXT, session TEXT,
   place INTEGER, outcome TEXT, tags TEXT, concepts TEXT, task_type TEXT, state TEXT, supersedes TEXT, lineage TEXT,
-  checked INTEGER, speaker TEXT, flags INTEGER, length INTEGER, said INTEGER);
+  checked INTEGER, speaker TEXT, flags INTEGER, length INTEGER, said INTEGER, formerly TEXT);
 CREATE TABLE stems(rid INTEGER PRIMARY KEY, strong TEXT, weak TEXT);
 CREATE VIRTUAL TABLE words USING fts5(strong, weak, content='stems', content_rowid='rid',
   tokenize="unicode61 remove_diacritics 0 tokenchars '_'");
@@ -65,6 +65,7 @@ CREATE INDEX record_fading ON record(fades_at) WHERE fades_at IS NOT NULL;
 CREATE INDEX record_written ON record(layer, written_at) WHERE whole;
 CREATE INDEX record_importance ON record(importance) WHERE importance >= 0.8;
 CREATE INDEX record_source ON record(source);
+CREATE INDEX record_formerly ON record(rid) WHERE formerly != '';
 CREATE INDEX record_lineage ON record(rid) WHERE lineage != '';
 CREATE INDEX record_said ON record(said) WHERE layer = 1 AND said;
 CREATE INDEX record_checked ON record(rid) WHERE checked;

@@ -58,6 +58,7 @@ COLUMNS = (
     "flags",
     "length",
     "said",
+    "formerly",
 )
 SHOWN_UP_TO = labels.INTERNAL
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -144,6 +145,7 @@ def _times(record: "Record", settings: "Settings") -> "dict[str, Any]":
         "outcome": record.outcome if isinstance(record, Episode) else "",
         "supersedes": fact.supersedes if fact and ids.valid(fact.supersedes) else "",
         "lineage": lineage(fact.derived_from) if fact else "",
+        "formerly": lineage(fact.renamed_from) if fact else "",
         "state": record.state,
         "checked": bool(fact and fact.check),
     }

@@ -260,7 +260,7 @@ class Look:
             sql = "SELECT max(level) FROM record WHERE layer = 0 AND key_hash = ?"
             level = self.con.execute(sql, (document.hash_of(key),)).fetchone()[0]
             if level is None and not ids.valid(key):  # it may have had one
-                self._hidden[key] = naming.was_withheld(self.store, key, self.clearance)
+                self._hidden[key] = self._was_hidden(key)
             else:
                 self._hidden[key] = level is not None and level > int(self.clearance)
         return self._hidden[key]
@@ -276,6 +276,13 @@ class Look:
         names = [name for (name,) in known if name in self.blocked or name in listed]
         self._values |= {f"blocked{i}": name for i, name in enumerate(names)}
         return f"r.source IN ({', '.join(f':blocked{i}' for i in range(len(names)))})" if names else ""
+
+    def _was_hidden(self, key: str) -> bool:
+        """Whether a key that no fact has now is that of a withheld one before its renaming, or of one that is gone."""
+        sql = "SELECT max(level) FROM record INDEXED BY record_formerly WHERE formerly != '' AND instr(formerly, ?)"
+        level = self.con.execute(sql, (document.lineage((key,)),)).fetchone()[0]
+        renamed = level is not None and level > int(self.clearance)
+        return renamed or naming.ended_withheld(self.store, key, self.clearance)
 
     def _current(self, layer: int, found: "Record | None") -> "Record | None":
         if found is None or not policy.cleared(found.sensitivity, self.clearance) or found.source.id in self.blocked:

@@ -1,6 +1,6 @@
 """Which keys nothing may name: an open fact may stand in a relation to one that is withheld, or be derived from it."""
 
-from memcli.base import errors, ids
+from memcli.base import errors
 from memcli.model import keys, labels
 from memcli.model.records import Fact, Former
 from memcli.store import archive, facts
@@ -12,27 +12,13 @@ if TYPE_CHECKING:
     from memcli.store.folder import Store
 
 
-def shown(store: "Store", fact: Fact, clearance: labels.Sensitivity) -> Fact:
-    """A fact as a reader with a clearance may see it: without relations and bases that name a fact which is withheld."""
-    targets = {str(r.get("target")) for r in fact.relations}
-    keys_named = [ref for ref in targets.union(fact.derived_from) if ref and not ids.valid(ref)]
-    if not keys_named:
-        return fact
-    with facts.Shelf(store) as shelf:
-        live = {ref: shelf.get(keys.nfc(ref)) for ref in keys_named}
-    gone = [ref for ref, found in live.items() if found is None]
-    hidden = {ref for ref, found in live.items() if found is not None and found.sensitivity > clearance}
-    return without(fact, hidden | {ref for ref in gone if was_withheld(store, ref, clearance)})
-
-
-def was_withheld(store: "Store", key: str, clearance: labels.Sensitivity) -> bool:
-    """Whether a key that no fact has now stood above the clearance when one had it: in the archive, in the trash, or
-    before a renaming."""
+def ended_withheld(store: "Store", key: str, clearance: labels.Sensitivity) -> bool:
+    """Whether a key that no fact has now stood above the clearance when one had it, by the archive and the trash."""
     for name in _names_of(key):
         gone = (f.fact for place in ("archive", "trash") for f in _former(store, name, place))
         if any(f.sensitivity > clearance for f in gone if f.key == key):
             return True
-    return any(f.sensitivity > clearance for f in facts.every(store) if key in f.renamed_from)
+    return False
 
 
 def _former(store: "Store", name: str, place: str) -> list[Former]:

@@ -1,7 +1,9 @@
 """A key that was withheld stays unnamed when its fact is forgotten, swept, renamed, or was not there yet."""
 
 import pytest
-from support import CANARY, Box, stamp
+from support import CANARY, Box, at, stamp
+
+from memcli.store import facts
 
 KEY = f"{CANARY} merger"
 READS = [
@@ -50,3 +52,13 @@ def test_a_target_that_never_was_is_still_named(box: Box) -> None:
     box.ok("fact", "relate", "a", "related", "not written yet")
     assert "not written yet" in box.ok("fact", "related", "a").out
     assert "not written yet" in box.ok("search", "value", "--json").out
+
+
+def test_a_target_that_is_not_there_costs_no_look_at_every_fact(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The index knows former keys: reading all files for one unknown name would cost a hook the whole store."""
+    box.set("a", "value a")
+    box.ok("fact", "relate", "a", "related", "not written yet")
+    memory = box.memory
+    memory.search("value", now=at())
+    monkeypatch.setattr(facts, "every", lambda store: pytest.fail("every fact was read"))
+    assert [h.record.relations[0]["target"] for h in memory.search("value", now=at())] == ["not written yet"]
