@@ -15,9 +15,18 @@ from memcli.store import archive, episodes, facts, monthly, procedures, proposal
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Any, BinaryIO
+    from typing import Any, BinaryIO, TypedDict
 
     from memcli.store.folder import Store
+
+    class ImportOptions(TypedDict, total=False):
+        """What a Loader takes beside the store and the time."""
+
+        trusted: bool
+        supersede: bool
+        dry_run: bool
+        include_forgotten: bool
+
 
 BATCH = 2000
 _LONG_BYTES = 100_000

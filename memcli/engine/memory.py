@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from memcli.engine.encoding import Encoded
     from memcli.engine.forget import Forgotten
     from memcli.engine.indexing import Built
+    from memcli.engine.load import ImportOptions
     from memcli.engine.load import Report as ImportReport
     from memcli.engine.memorize import Remembered, RememberFields
     from memcli.engine.recount import EpisodeFields
@@ -321,23 +322,13 @@ class Memory(memory_layers.Layers):
         self,
         path: str,
         *,
-        trusted: bool = False,
-        supersede: bool = False,
-        dry_run: bool = False,
-        include_forgotten: bool = False,
         now: datetime | None = None,
+        **how: "Unpack[ImportOptions]",
     ) -> "ImportReport":
-        """Bring records in from JSON lines; see engine.load.Loader."""
+        """Bring records in from JSON lines; options and errors as of engine.load.Loader."""
         from memcli.engine import load
 
-        loader = load.Loader(
-            self.store,
-            now=_now(now),
-            trusted=trusted,
-            supersede=supersede,
-            dry_run=dry_run,
-            include_forgotten=include_forgotten,
-        )
+        loader = load.Loader(self.store, now=_now(now), **how)
         with open(path, "rb") as stream:
             return loader.load(load.lines(stream))
 
@@ -345,21 +336,11 @@ class Memory(memory_layers.Layers):
         self,
         path: "str | os.PathLike[str]",
         *,
-        trusted: bool = False,
-        supersede: bool = False,
-        dry_run: bool = False,
-        include_forgotten: bool = False,
         now: datetime | None = None,
+        **how: "Unpack[ImportOptions]",
     ) -> "Brought":
         """Bring in the memory of cognitive-core: its folder, a file of it, or memory.db; see engine.cognitive_files.bring."""
         from memcli.engine import cognitive_files, load
 
-        loader = load.Loader(
-            self.store,
-            now=_now(now),
-            trusted=trusted,
-            supersede=supersede,
-            dry_run=dry_run,
-            include_forgotten=include_forgotten,
-        )
+        loader = load.Loader(self.store, now=_now(now), **how)
         return cognitive_files.bring(loader, os.fspath(path))
