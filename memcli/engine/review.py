@@ -22,6 +22,8 @@ from memcli.store import archive, episodes, facts, procedures, proposals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from memcli.model.labels import Sensitivity
     from memcli.store.folder import Store
 
@@ -197,14 +199,17 @@ def _of_fact(fact: Fact, failed: dict[str, datetime]) -> list[Item]:
 
 
 def _bases(live: list[Fact]) -> list[Item]:
-    """Facts derived from an id that is no longer current, or from a key whose value has changed since."""
-    by_id, by_key = {f.id for f in live}, {f.key: f for f in live}
+    """Facts derived from an id that is no longer current, or from a key whose value has changed or was denied since."""
+    by_id, by_key = {f.id: f for f in live}, {f.key: f for f in live}
     former = {f.supersedes for f in live if f.supersedes}
     found = []
     for fact in live:
         for ref in fact.derived_from:
-            base = by_key.get(ref)
-            moved = base is not None and _before(fact, base)
+            base = by_key.get(ref) or by_id.get(ref)
+            if base is not None and (at := _denied_at(base)) and policy.last_seen(fact) <= at:
+                found.append(_item(fact, "basis", "what it was derived from was denied"))
+                break
+            moved = base is not None and ref == base.key and _before(fact, base)
             if moved or (ref in former and ref not in by_id):
                 found.append(_item(fact, "basis", "what it was derived from has changed"))
                 break
@@ -218,6 +223,12 @@ def _before(fact: Fact, other: Fact) -> bool:
     """
     seen = policy.last_seen(fact)
     return seen < other.updated_at or (seen == other.updated_at and bool(other.supersedes))
+
+
+def _denied_at(fact: Fact) -> datetime | None:
+    """When a value was last denied; None when nobody did, or when somebody has confirmed it since."""
+    at = max((o.at for o in fact.denials), default=None)
+    return None if at is None or (fact.confirmed_at is not None and fact.confirmed_at > at) else at
 
 
 def _contradictions(live: list[Fact]) -> list[Item]:
@@ -234,41 +245,56 @@ def _contradictions(live: list[Fact]) -> list[Item]:
 
 
 def _echoes(store: "Store", live: list[Fact], now: datetime) -> list[Item]:
-    """What still says what another key's former value said: refuting one does not leave the rest standing."""
-    gone = _gone(store, live)
-    if not gone:
+    """What still says what was superseded or denied elsewhere: refuting one value does not leave the rest standing."""
+    refuted = [*_superseded(store, live), *_denied(live)]
+    if not refuted:
         return []
     found: dict[str, Item] = {}
     held = [(f, set(words.terms(f.text))) for f in live]
-    for fact, lost in gone:
+    for gone in refuted:
         for other, said in held:
-            if other.key != fact.key and lost <= said and _before(other, fact):
-                found.setdefault(other.id, _echo(_item(other, "echo", ""), fact))
+            if other.key != gone.fact.key and gone.words <= said and policy.last_seen(other) <= gone.at:
+                found.setdefault(other.id, _echo(_item(other, "echo", ""), gone))
     seen = _waved(store)
     for episode in episodes.newest(store):
         if policy.expired(episode, now):
             continue
         said = set(words.terms(" ".join((episode.text, *episode.findings))))
-        for fact, lost in gone:
-            if lost <= said and episode.at <= fact.updated_at and [episode.id, fact.id] not in seen:
-                found.setdefault(episode.id, _echo(_of_episode(episode), fact))
+        for gone in refuted:
+            if gone.words <= said and episode.at <= gone.at and [episode.id, gone.fact.id] not in seen:
+                found.setdefault(episode.id, _echo(_of_episode(episode), gone))
     return list(found.values())
 
 
-def _gone(store: "Store", live: list[Fact]) -> list[tuple[Fact, set[str]]]:
-    """Facts with the words of the value that they superseded, where these are enough to tell and are gone from it."""
-    found = []
+@value
+class _Refuted(Value):
+    """A value that no longer holds: the fact whose it was or is, its words, when it was refuted, and how."""
+
+    fact: Fact
+    words: set[str]
+    at: datetime
+    how: str
+
+
+def _superseded(store: "Store", live: list[Fact]) -> "Iterator[_Refuted]":
+    """Former values whose words are enough to tell, and gone from the present one."""
     for fact in (f for f in live if f.supersedes):
         old = next((r for r in archive.read(store, facts.LAYER, fact.name) if r["meta"]["id"] == fact.supersedes), None)
         lost = set(words.terms(old["text"])) if old else set()
         if len(lost) >= fanout.LEAST_WORDS and not lost <= set(words.terms(fact.text)):
-            found.append((fact, lost))
-    return found
+            yield _Refuted(fact=fact, words=lost, at=fact.updated_at, how="superseded")
 
 
-def _echo(item: Item, fact: Fact) -> Item:
-    why = f"still says what was superseded in: {fact.key}"
-    return item.replace(why=why, sensitivity=max(item.sensitivity, fact.sensitivity), basis=fact.id)
+def _denied(live: list[Fact]) -> "Iterator[_Refuted]":
+    for fact in live:
+        at, said = _denied_at(fact), set(words.terms(fact.text))
+        if at is not None and len(said) >= fanout.LEAST_WORDS:
+            yield _Refuted(fact=fact, words=said, at=at, how="denied")
+
+
+def _echo(item: Item, gone: _Refuted) -> Item:
+    why = f"still says what was {gone.how} in: {gone.fact.key}"
+    return item.replace(why=why, sensitivity=max(item.sensitivity, gone.fact.sensitivity), basis=gone.fact.id)
 
 
 def _of_episode(episode: "records.Episode") -> Item:

@@ -1,7 +1,7 @@
 """Refuting a value lists at once what else says it or was derived from it, and the same waits for review."""
 
 import pytest
-from support import CANARY, Box
+from support import CANARY, Box, stamp
 
 OLD = "The production database runs on host alpha7"
 
@@ -35,8 +35,12 @@ def test_a_new_value_lists_what_still_says_the_old_one(told: Box) -> None:
     assert waiting == {("echo", "runbook"), ("basis", "plan"), ("echo", "reboot")}
 
 
-def test_a_denial_lists_the_same(told: Box) -> None:
-    assert affected(told.data("fact", "deny", "db host", "--run", "r9")) == ALL
+def test_a_denial_lists_the_same_and_it_waits_until_somebody_confirms(told: Box) -> None:
+    assert affected(told.data("fact", "deny", "db host", "--run", "r9", now=stamp(minutes=1))) == ALL
+    waiting = {(i["kind"], i["key"]) for i in told.data("review", "list", now=stamp(minutes=2))}
+    assert waiting == {("echo", "runbook"), ("basis", "plan"), ("echo", "reboot")}
+    told.ok("fact", "confirm", "db host", "--run", "r10", now=stamp(minutes=3))
+    assert told.data("review", "list", now=stamp(minutes=4)) == []
 
 
 def test_a_confirmation_lists_nothing(told: Box) -> None:
