@@ -285,19 +285,23 @@ class Folder:
         except OSError as e:
             fail("look at", self.where(name), e)
 
-    def change_times(self, names: "Iterable[str]") -> list[int]:
-        """The time of the last change (ctime, in nanoseconds) of files that should be there; [] when one is not."""
+    def change_times(self, names: list[str]) -> list[int]:
+        """The time of the last change (ctime, in nanoseconds) of each file; 0 for what is not there."""
         fd, look = self._fd, os.stat
+        if fd is None:  # to `os.stat` it would be the current folder
+            return [0] * len(names)
         try:
             return [look(name, dir_fd=fd, follow_symlinks=False).st_ctime_ns for name in names]
         except OSError:
-            return []
+            return [time for time, _ in self.stamps(names)]
 
     def stamps(self, names: "Iterable[str]", suffix: str = "") -> list[tuple[int, int]]:
         """Two figures a file that change whenever it does: the time of its last change (ctime, in nanoseconds), which
         no program can set, and inode and size in one. (0, 0) for what is not there.
         """
         fd, found = self._fd, []
+        if fd is None:
+            return [(0, 0) for _ in names]
         for name in names:
             try:
                 info = os.stat(name + suffix, dir_fd=fd, follow_symlinks=False)

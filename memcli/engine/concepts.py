@@ -5,7 +5,7 @@ A concept is a fact, named by its key. What a reader is not cleared for is not i
 
 from memcli.base import ids
 from memcli.engine import relations
-from memcli.index import document, rows
+from memcli.index import database, document, rows
 from memcli.model import policy
 from memcli.store import facts
 
@@ -36,9 +36,9 @@ class Concepts:
 
     def basis(self, ref: str) -> "Fact | None":
         """What a record was derived from, by key or id, whatever its label: for its trust alone, not to be shown."""
-        by, sought = ("id", ref) if ids.valid(ref) else ("key_hash", document.hash_of(ref))
-        sql = f"SELECT name FROM record WHERE layer = 0 AND rival = 0 AND {by} = ?"
-        row = self._corpus.con.execute(sql, (sought,)).fetchone()
+        by = f"+layer = 0 AND {database.BY_ID}" if ids.valid(ref) else "layer = 0 AND key_hash = :hash"
+        sql = f"SELECT name FROM record WHERE {by} AND +rival = 0"
+        row = self._corpus.con.execute(sql, {"id": ref, "hash": document.hash_of(ref)}).fetchone()
         if row is None:
             return None
         with self._corpus.store.folder(facts.LAYER) as folder:

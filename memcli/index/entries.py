@@ -168,7 +168,8 @@ class Entries:
         which, values = ("session = ?", (session,)) if session else ("session != ''", ())
         self.con.execute(
             "UPDATE record SET place = numbered.n FROM (SELECT rid AS r, row_number() OVER"
-            f" (PARTITION BY session ORDER BY seen_at, id) AS n FROM record WHERE {which}) AS numbered WHERE rid = r",
+            " (PARTITION BY session ORDER BY seen_at, id, name, start) AS n"
+            f" FROM record WHERE {which}) AS numbered WHERE rid = r",
             values,
         )
 

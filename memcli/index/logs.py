@@ -4,7 +4,7 @@ from zlib import crc32
 
 from memcli.base import clock, files
 from memcli.base.value import Value, value
-from memcli.index import document, rows
+from memcli.index import database, document, rows
 from memcli.model import labels
 from memcli.store import episodes, monthly
 
@@ -43,7 +43,7 @@ def apply(entries: "Entries", store: "Store", change: Change) -> None:
     """Read again what is new in the logs."""
     con = entries.con
     for month in change.gone:
-        entries.drop("layer = ? AND name = ?", (rows.EPISODE, month))
+        entries.drop("layer = 1 AND name = ?", (month,))
         con.execute("DELETE FROM log WHERE month = ?", (month,))
         entries.withdrew = True
     with store.folder(episodes.LAYER) as folder:
@@ -106,8 +106,8 @@ def _add(entries: "Entries", month: str, data: bytes, start: int) -> bool:
         return False
     if not ids.isdisjoint(monthly.raised_labels(data[:start])):
         return False
-    sql = "SELECT 1 FROM record WHERE id = ? AND layer = 1 AND name = ?"
-    if any(con.execute(sql, (id_, month)).fetchone() for id_ in ids):
+    sql = f"SELECT 1 FROM record WHERE {database.BY_ID} AND +layer = 1 AND name = :month"
+    if any(con.execute(sql, {"id": id_, "month": month}).fetchone() for id_ in ids):
         return False
     for begin, end, entry in placed:
         span, mark = (start + begin, start + end), crc32(data[start + begin : start + end])

@@ -68,7 +68,7 @@ class Look:
         self._hidden: dict[str, bool] = {}
         self._at = document.seconds(now)
         self._half_life = store.settings["decay.fact_half_life_days"]
-        self._trust = {document.source_name(s.id): s.trust for s in sources.every(store)}
+        self._trust = {document.source_name(id_): trust for id_, trust in self.blocked.trust.items()}
         self._values = {"now": self._at, "level": int(clearance), **self.scope.values}
         self._bans = self._blocked()
         self._where = " AND ".join((_CURRENT, *([f"NOT {self._bans}"] if self._bans else []), *self.scope.conditions))

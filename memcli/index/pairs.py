@@ -13,7 +13,7 @@ from zlib import crc32
 
 from memcli.base import clock
 from memcli.base.value import Value, value
-from memcli.index import document, rows
+from memcli.index import database, document, rows
 from memcli.store import facts, pair, procedures, touched
 
 TYPE_CHECKING = False
@@ -98,15 +98,16 @@ def apply(entries: "Entries", store: "Store", layer: int, change: Change) -> Non
     shown_before: list[tuple[int, str]] = []
     with store.folder(dict(LAYERS)[layer]) as folder:
         for name in change.gone:
-            before = entries.drop("layer = ? AND name = ?", (layer, name))
+            before = _drop(entries, layer, name)
             shown_before += [(h, i) for h, i, level in before if level <= document.SHOWN_UP_TO]
             upset.update((h, i) for h, i, _ in before)
             con.execute("DELETE FROM pair WHERE layer = ? AND name = ?", (layer, name))
         for name, stamps in change.stamps.items():
-            before = [] if entries.bulk else entries.drop("layer = ? AND name = ?", (layer, name))
+            before = [] if entries.bulk else _drop(entries, layer, name)
             record = every.named(store, folder, name)
+            rid = None
             if record is not None:
-                entries.add(layer, name, record)
+                rid = entries.add(layer, name, record)
                 upset.add((document.hash_of(record.key), record.id))
             if record is None:
                 shown_before += [(h, i) for h, i, level in before if level <= document.SHOWN_UP_TO]
@@ -116,8 +117,8 @@ def apply(entries: "Entries", store: "Store", layer: int, change: Change) -> Non
             if record is not None and record.state == "half":
                 stamps = (-1, *stamps[1:])  # it is read from the archive too
             con.execute(
-                "INSERT OR REPLACE INTO pair VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
-                (layer, name, *stamps, int(not change.whole)),
+                "INSERT OR REPLACE INTO pair VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (layer, name, *stamps, int(not change.whole), rid),
             )
         if layer == rows.FACT and not entries.bulk:
             _settle(entries, store, folder, upset)
@@ -125,11 +126,17 @@ def apply(entries: "Entries", store: "Store", layer: int, change: Change) -> Non
     _note(con, layer, change)
 
 
+def _drop(entries: "Entries", layer: int, name: str) -> list[tuple[int, str, int]]:
+    """Take the record of a file name out, if there is one."""
+    return entries.drop("rid = (SELECT rid FROM pair WHERE layer = ? AND name = ?)", (layer, name))
+
+
 def _hidden_now(con: "Connection", layer: int, key_hash: int, id_: str) -> bool:
     """True when what had been shown under a name that is gone stands under another one and is shown no more."""
-    sql = "SELECT max(level) FROM record WHERE {} AND +layer = ? AND rival = 0"
-    found = [con.execute(sql.format("layer = ? AND key_hash = ?"), (layer, key_hash, layer)).fetchone()[0]]
-    found.append(con.execute(sql.format("id = ? AND id != ''"), (id_, layer)).fetchone()[0])
+    sql = "SELECT max(level) FROM record WHERE {} AND +layer = :layer AND +rival = 0"
+    values = {"layer": layer, "hash": key_hash, "id": id_}
+    found = [con.execute(sql.format("layer = :layer AND key_hash = :hash"), values).fetchone()[0]]
+    found.append(con.execute(sql.format(f"{database.BY_ID} AND id != ''"), values).fetchone()[0])
     return any(level is not None and level > document.SHOWN_UP_TO for level in found)
 
 
@@ -159,17 +166,31 @@ def tidy(con: "Connection") -> list[str]:
 def _all(con: "Connection", folder: "Folder", layer: int, stamp: int, wall: int) -> Change:
     listed = folder.names()
     temps = _temps(folder, listed, wall)
-    stamps = {n: (*s[:4], temps.get(n, 0)) for n, s in _stamps(folder, pair.stems(listed), wall).items()}
     known = _listed(con, layer)
+    odd = _other_times(known, dict(zip(listed, folder.change_times(listed), strict=True)), temps)
+    stamps = {n: (*s[:4], temps.get(n, 0)) for n, s in _stamps(folder, odd, wall).items()}
+    gone = {n for n, s in stamps.items() if not (s[0] or s[2])}
     return Change(
         stamp=stamp,
         checked_ns=wall,
         certain=_RACY if wall - stamp < _TICK_NS else _CERTAIN,
         whole=True,
         temps=any(n.endswith(".tmp") for n in listed),
-        stamps={n: s for n, s in stamps.items() if known.get(n) != s or -1 in s},
-        gone=tuple(n for n in known if n not in stamps),
+        stamps={n: s for n, s in stamps.items() if n not in gone and (known.get(n) != s or -1 in s)},
+        gone=tuple(n for n in known if n in gone),
     )
+
+
+def _other_times(known: "Stamps", times: dict[str, int], temps: dict[str, int]) -> list[str]:
+    """The names whose files have other times than is known of them, or of which nothing is known.
+
+    times: of all files of the folder by name; used up. temps: as `_temps` gives it.
+    """
+    odd, take = [], times.pop
+    for name, (md_time, _, side_time, _, left) in known.items():
+        if take(name + pair.MD, 0) != md_time or take(name + pair.SIDE, 0) != side_time or temps.get(name, 0) != left:
+            odd.append(name)
+    return list(dict.fromkeys((*odd, *pair.stems(list(times)))))
 
 
 def _some(
@@ -219,7 +240,7 @@ def _suspects(con: "Connection", folder: "Folder", layer: int, names: str, times
     that have changed since."""
     found = _listed(con, layer, "loose", using="INDEXED BY pair_loose")
     files, before = names.split("\n"), array("q", times)
-    now = array("q", folder.change_times(files) or [time for time, _ in folder.stamps(files)])
+    now = array("q", folder.change_times(files))
     if now != before:
         other = {_stem(f) for f, a, b in zip(files, now, before, strict=True) if a != b}
         left = sorted(other - found.keys())
@@ -309,7 +330,7 @@ def _claims(con: "Connection", one: tuple[int, str]) -> dict[str, bool]:
         key_hash, id_ = waiting.pop()
         rows_ = con.execute(sql.format("layer = ? AND key_hash = ?"), (rows.FACT, key_hash)).fetchall()
         if id_:
-            rows_ += con.execute(sql.format("id = ? AND +layer = ?"), (id_, rows.FACT)).fetchall()
+            rows_ += con.execute(sql.format(f"{database.BY_ID} AND +layer = 0"), {"id": id_}).fetchall()
         for name, other_key, other_id, odd in rows_:
             found[name] = bool(odd)
             if (other_key, other_id) not in seen:
@@ -320,9 +341,13 @@ def _claims(con: "Connection", one: tuple[int, str]) -> dict[str, bool]:
 
 def settle_all(entries: "Entries", store: "Store") -> None:
     """After everything was read at once: the keys and ids that several files claim."""
-    twice = "SELECT {0} FROM record WHERE layer = 0 AND {0} != '' GROUP BY {0} HAVING count(*) > 1"
-    upset = {(h, "") for (h,) in entries.con.execute(twice.format("key_hash")).fetchall()}
-    upset |= {(-1, i) for (i,) in entries.con.execute(twice.format("id")).fetchall()}
+    twice = "SELECT {0} FROM record WHERE {1} GROUP BY {0} HAVING count(*) > 1"
+    keys_ = entries.con.execute(twice.format("key_hash", "layer = 0"))
+    upset = {(h, "") for (h,) in keys_.fetchall()}
+    end = "substr(id, 25)"
+    ends = twice.format(end, f"{end} != ''")
+    sql = f"SELECT id FROM record WHERE {end} IN ({ends}) AND layer = 0"
+    upset |= {(-1, i) for (i,) in entries.con.execute(sql).fetchall()}
     if upset:
         with store.folder(facts.LAYER) as folder:
             _settle(entries, store, folder, upset)
@@ -332,7 +357,8 @@ def _decide(entries: "Entries", store: "Store", folder: "Folder", names: list[st
     found = {n: f for n in names if (f := facts.named(store, folder, n)) is not None}
     shown = {f.name: f for f in facts.chosen(list(found.values()))}
     for name, fact in found.items():
-        before = entries.drop("layer = ? AND name = ?", (rows.FACT, name))
-        entries.add(rows.FACT, name, shown.get(name, fact), rival=name not in shown)
+        before = _drop(entries, rows.FACT, name)
+        rid = entries.add(rows.FACT, name, shown.get(name, fact), rival=name not in shown)
+        entries.con.execute("UPDATE pair SET rid = ? WHERE layer = 0 AND name = ?", (rid, name))
         hidden = name not in shown or shown[name].sensitivity > document.SHOWN_UP_TO
         entries.withdrew |= hidden and any(level <= document.SHOWN_UP_TO for _, _, level in before)

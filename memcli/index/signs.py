@@ -45,6 +45,6 @@ def flags(text: str) -> int:
     """What kind of text it is: bits of QUESTION, NUMBER and TIME, for it asks, counts or dates something."""
     found = set(_re(r"\w+").findall(text.lower()))
     bits = QUESTION if "?" in text else 0
-    if not found.isdisjoint(_set(_NUMBERS)) or any(w[0].isdigit() for w in found):
+    if not found.isdisjoint(_set(_NUMBERS)) or any(map(str.isdigit, {w[0] for w in found})):
         bits |= NUMBER
     return bits if found.isdisjoint(_set(_TIMES)) else bits | TIME

@@ -308,9 +308,10 @@ def rows(look: "Look", ids: "list[str]") -> "list[Row]":
     found: list[Row] = []
     for part in _chunks(ids):
         named = {f"id{i}": id_ for i, id_ in enumerate(part)}
+        ends, whole = (", ".join(form.format(name) for name in named) for form in ("substr(:{}, 25)", ":{}"))
         sql = (
             f"SELECT {look_._COLUMNS} FROM record r JOIN stems s ON s.rid = r.rid"
-            f" WHERE r.id IN ({', '.join(f':{name}' for name in named)}) AND {look._where}"
+            f" WHERE substr(r.id, 25) IN ({ends}) AND r.id IN ({whole}) AND {look._where}"
         )
         found += look._rows(sql, **named)
     return found

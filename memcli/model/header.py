@@ -30,6 +30,11 @@ _FIELD = rf"([A-Za-z_][A-Za-z0-9_-]*|{_QUOTED}):(?: +(.*))?"
 _WORDS = r"(?:[\w./+]|-(?=[\w.]))(?:[^:#]|:(?! |\Z)|(?<! )#)*"
 _TOKEN = rf"{_QUOTED}|[\[\]{{}},]|:(?= )|(?:[\w./+]|-(?=[\w.]))[\w./+@-]*(?: +[\w./+@-]+)*"
 _MARKS = ("[", "]", "{", "}", ",", ":")
+# How every record that memcli wrote begins; the words in it are plain strings to all readers.
+_BEGINNING = (
+    r"id: ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\nkey: ([A-Za-z][\w.+/-]*(?: [\w.+/-]+)*)\n"
+    r"sensitivity: (public|internal|sensitive|restricted)\n"
+)
 _CONSTANTS = {"": None, "~": None, "null": None, "true": True, "false": False}
 
 # Bare, these would make a string something else for some reader.
@@ -107,6 +112,10 @@ def _read_plain(text: str) -> dict[str, object]:
     header: dict[str, object] = {}
     items: list[object] | None = None
     name, column = "", 0
+    usual = _re(_BEGINNING).match(text)
+    if usual and usual[2] not in _CONSTANTS:
+        header = dict(zip(("id", "key", "sensitivity"), usual.groups(), strict=True))
+        text = text[usual.end() :]
     for line in text.split("\n"):
         row = line.strip(" ")
         if not row or row[0] == "#":

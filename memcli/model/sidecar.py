@@ -70,15 +70,18 @@ def decode(raw: "dict[str, Any]") -> "dict[str, Any]":
         raise Damaged("field format is missing or wrong")
     fields: dict[str, Any] = {}
     unknown: dict[str, Any] = {}
-    for name, item in raw.items():
-        reader = _READ.get(name)
-        if reader is None:
-            unknown[name] = item
-        else:
-            fields[name] = _read(reader, name, item)
-    for name in _REQUIRED:
-        if name not in fields:
-            raise Damaged(f"field {name} is missing")
+    name = ""
+    try:
+        for name, item in raw.items():
+            reader = _READ.get(name)
+            if reader is None:
+                unknown[name] = item
+            else:
+                fields[name] = reader(item)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+        raise Damaged(f"field {name} is not what it must be") from None
+    if missing := _REQUIRED - fields.keys():
+        raise Damaged(f"field {min(missing)} is missing")
     del fields["format"]
     fields["unknown"] = unknown or None
     return fields
@@ -121,13 +124,6 @@ def show_instant(t: datetime) -> str:
 
 def _compact(item: object) -> str:
     return _ENCODER.encode(item)
-
-
-def _read(reader: "Callable[[Any], Any]", name: str, item: object) -> "Any":
-    try:
-        return reader(item)
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
-        raise Damaged(f"field {name} is not what it must be") from None
 
 
 def _no_duplicates(pairs: "list[tuple[str, Any]]") -> "dict[str, Any]":
@@ -256,14 +252,4 @@ _SPEC: "dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]]" = {
 }
 _READ: "dict[str, Callable[[Any], Any]]" = {"format": lambda v: v} | {n: r for n, (r, _) in _SPEC.items()}
 _WRITE: "dict[str, Callable[[Any], Any]]" = {n: w for n, (_, w) in _SPEC.items()}
-_REQUIRED = (
-    "id",
-    "key",
-    "source",
-    "confidence",
-    "ttl_minutes",
-    "sensitivity",
-    "created_at",
-    "updated_at",
-    "body_sha256",
-)
+_REQUIRED = frozenset("id key source confidence ttl_minutes sensitivity created_at updated_at body_sha256".split())

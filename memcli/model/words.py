@@ -27,11 +27,15 @@ _UNSPACED = (
     "\U00020000-\U0003134f]+)"
 )
 _ACCENTS = "[\u0300-\u036f]+"
+# What `_scripts` may change: scripts without spaces, accents, and words that begin in ASCII and go on in something else.
+_MIXED = f"{_UNSPACED}|[\u0080-\u024f\u0300-\u036f]|[0-9a-z_][^\0-\x7f]"
 _LAST_LATIN = "\u024f"
 _APOSTROPHE = r"\b(?:ai|ca|wo|sha)n'?'t\b|n't\b|'(?:s|t|re|ve|ll|d|m)\b"
 _HUMPS = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+"
 _CAMEL = r"\w*(?:[a-z][A-Z]|[A-Z]{2}[a-z]{2})\w*"
-_CAMEL_AT = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
+# Both begin with what is rare in most texts, and so look at little of it.
+_CAMEL_AT = re.compile(r"[A-Z](?:(?<=[a-z].)|[A-Z][a-z]{2})")
+_DIGIT = re.compile(r"\d")
 # One thing although written in parts: 1.18, 2023-05-07, INC-214. The lengths are bounded to keep any text linear.
 # The verb; with a capital, after "in" or beside a number it is the month.
 _VERB_MAY = r"(?<!\bin )(?<!\bby )(?<!\bof )(?<!\bsince )(?<!\d )\bmay\b(?! \d)"
@@ -78,8 +82,11 @@ def terms(text: str) -> list[str]:
         folded = folded.replace("c++", "c cpp").replace("c#", "c csharp")
     if "-" in folded:
         folded = _re(_PREFIX).sub(lambda m: f"{m[1].replace('-', '')} {m[2]}", folded)
-    folded = _CODE.sub(lambda m: f"{m[0]} {''.join(_WORD.findall(m[0]))}", folded)
-    found = _WORD.findall(folded) if plain else [w for f in _re(_WIDE_WORD).findall(folded) for w in _scripts(f)]
+    if _DIGIT.search(folded):
+        folded = _CODE.sub(lambda m: f"{m[0]} {''.join(_WORD.findall(m[0]))}", folded)
+    found = (_WORD if plain else _re(_WIDE_WORD)).findall(folded)
+    if not plain and _re(_MIXED).search(folded):
+        found = [w for f in found for w in _scripts(f)]
     if "_" in folded:
         found = [part for word in found for part in _parts(word)]
     return _stems([w for w in found if w not in _STOP])

@@ -27,19 +27,25 @@ def every(store: "Store") -> "Iterator[SourceRecord]":
 
 
 class Blocked:
-    """Which sources are not served: those on the block list, and those whose record is damaged (it may be a block)."""
+    """Which sources are not served: those on the block list, and those whose record is damaged (it may be a block).
 
-    __slots__ = ("_damaged", "_ids")
+    trust: by id the trust of every source whose record can be read.
+    """
+
+    __slots__ = ("_damaged", "_ids", "trust")
 
     def __init__(self, store: "Store") -> None:
         self._ids = set()
         self._damaged = set()
+        self.trust: dict[str, float] = {}
         with store.folder(LAYER) as folder:
             for name in (n for n in folder.names() if n.endswith(SUFFIX) and not n.startswith(".")):
                 found = _read(folder, name)
                 if found is None:
                     self._damaged.add(name)
-                elif found.list == "block":
+                    continue
+                self.trust[found.id] = found.trust
+                if found.list == "block":
                     self._ids.add(found.id)
 
     @property

@@ -87,6 +87,12 @@ class Play:
         if how == 1:
             os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns))
 
+    def lay(self, path: Path, data: bytes) -> None:
+        """Make a file; a FIFO that `hand_odd_file` left in its place would wait for a reader."""
+        if not path.is_file():
+            path.unlink(missing_ok=True)
+        path.write_bytes(data)
+
     # memcli's own verbs
 
     def by_set(self) -> object:
@@ -243,7 +249,7 @@ class Play:
             f"---\nkey: {self.key()}\nsensitivity: {self.r.choice(LABELS)}\n---\n\n" if self.r.random() < 0.7 else ""
         )
         (self.box.root / "facts").mkdir(exist_ok=True)
-        (self.box.root / "facts" / f"{name}.md").write_text(front + self.text() + "\n")
+        self.lay(self.box.root / "facts" / f"{name}.md", (front + self.text() + "\n").encode())
 
     def hand_remove(self) -> None:
         path = self.some(self.r.choice(("facts", "facts", "procedures")), self.r.choice((".md", ".meta.json")))
@@ -262,7 +268,7 @@ class Play:
                     data = p.read_bytes()
                     if self.r.random() < 0.5:
                         data = data.replace(b"-7", old.encode()[:1] + b"7")
-                    md.with_name(name + suffix).write_bytes(data)
+                    self.lay(md.with_name(name + suffix), data)
 
     def hand_move(self) -> None:
         md = self.some()

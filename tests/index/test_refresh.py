@@ -9,7 +9,9 @@ import pytest
 from support import Box, at
 
 from memcli.engine import search, sweep
+from memcli.engine.concepts import Concepts
 from memcli.index import database, pairs, refresh
+from memcli.index.look import Look
 from tests.hostile.common import fields, front, pair
 
 from . import common
@@ -99,15 +101,39 @@ def test_a_change_costs_the_same_in_a_large_store(
 ) -> None:
     costs = []
     for size in (250, 1000):
-        rows = [
-            {"kind": "fact", "key": f"k{n}", "text": f"lantern {n}", "sensitivity": "internal"} for n in range(size)
-        ]
-        path = box.root.parent / "rows.jsonl"
-        path.write_text("".join(json.dumps(r) + "\n" for r in rows))
-        box.ok("import", "jsonl", str(path), "--trusted")
-        settle(box, ticks)
+        grow(box, size, ticks)
         costs.append(cost(box, size, ticks, monkeypatch))
     assert 0 < costs[1] <= costs[0] * 1.25, costs
+
+
+@pytest.mark.parametrize("by", ["key", "id"])
+def test_a_basis_is_found_without_a_look_at_every_row(by: str, box: Box, ticks: common.Ticks) -> None:
+    costs = []
+    for size in (250, 1000):
+        grow(box, size, ticks)
+        ref = box.memory.get_fact("k7").id if by == "id" else "k7"
+        costs.append(refresh.ask(box.store, lambda con, ref=ref: steps(con, box, ref)))
+    assert 0 < costs[1] <= costs[0] * 1.25, costs
+
+
+def steps(con: Any, box: Box, ref: str) -> int:
+    """How many instructions SQLite's machine runs through to find what a record was derived from."""
+    ran: list[int] = []
+    look_ = Look(con, box.store, NOW)
+    con.set_progress_handler(lambda: ran.append(1) and 0, 1)
+    found = Concepts(look_).basis(ref)
+    con.set_progress_handler(None, 1)
+    assert found is not None
+    assert found.key == "k7"
+    return len(ran)
+
+
+def grow(box: Box, size: int, ticks: common.Ticks) -> None:
+    rows = [{"kind": "fact", "key": f"k{n}", "text": f"lantern {n}", "sensitivity": "internal"} for n in range(size)]
+    path = box.root.parent / "rows.jsonl"
+    path.write_text("".join(json.dumps(r) + "\n" for r in rows))
+    box.ok("import", "jsonl", str(path), "--trusted")
+    settle(box, ticks)
 
 
 def cost(box: Box, size: int, ticks: common.Ticks, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -135,6 +161,13 @@ def cost(box: Box, size: int, ticks: common.Ticks, monkeypatch: pytest.MonkeyPat
         ticks.rest()
         look(box)
     return ran
+
+
+def test_an_entry_in_two_logs_has_one_place_whichever_came_in_first(filled: Box, ticks: common.Ticks) -> None:
+    logs = filled.root / "episodes"
+    (logs / "2026-12.md").write_bytes((logs / "2026-11.md").read_bytes())
+    settle(filled, ticks)
+    common.same(filled, NOW)
 
 
 # Changes within one tick
