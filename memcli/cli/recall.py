@@ -96,19 +96,16 @@ def _data(found: "Bundle") -> "dict[str, Any]":
 
 
 def _row(item: "Evidence") -> "dict[str, Any]":
-    from memcli.base import clock
+    from memcli.cli import show
     from memcli.engine import dump
     from memcli.model.records import Episode, Fact
-    from memcli.model.working import Entry
 
     record = item.record
     if isinstance(record, (Fact, Episode)):
         row = dump.row(record)
         del row["kind"]
     else:
-        row = {"id": record.id, "text": record.text, "importance": record.importance, "at": clock.show(record.since)}
-        row |= {"sensitivity": str(record.sensitivity), "confidence": record.confidence}
-        row |= {"key": record.key} if isinstance(record, Entry) else {"role": record.role or None}
+        row = show.held(record) | {"confidence": record.confidence}
     row |= {"score": _rounded(item.score), "relevance": _rounded(item.relevance), "trust": _rounded(item.trust)}
     row |= {"effective_confidence": _rounded(item.confidence), "contradicts": item.contradicts}
     row |= {"quarantined": item.quarantined, "why": {name: _rounded(part) for name, part in item.why.items()}}
@@ -128,24 +125,14 @@ def _side(side: "Side") -> "dict[str, Any]":
 
 def _lines(item: "Evidence", explain: bool) -> "list[str]":
     from memcli.cli import show
-    from memcli.model.records import Episode, Fact
 
     record = item.record
-    if isinstance(record, Fact):
-        line = f"fact\t{show.fact_line(record)}"
-    elif isinstance(record, Episode):
-        line = f"episode\t{show.episode_line(record)}"
-    else:
-        line = f"working\t{show.one_line(record.text)}"
     standing = f"{labels.confidence_word(item.confidence)} confidence, trust {item.trust:.2f}"
     marks = [standing, show.one_line(str(record.source))]
     marks += ["untrusted: a web page or an import"] if item.quarantined else []
     marks += ["contradicted"] if item.contradicts else []
-    lines = [line.rstrip("\n"), f"    {', '.join(marks)}"]
-    if explain:
-        parts = ", ".join(f"{name} {part:.2f}" for name, part in item.why.items())
-        lines.append(f"    score {item.score:.3f}: {parts}")
-    return lines
+    lines = [show.record_line(record).rstrip("\n"), f"    {', '.join(marks)}"]
+    return [*lines, show.terms(item.score, item.why).rstrip("\n")] if explain else lines
 
 
 def _pair_line(pair: "Pair") -> str:

@@ -8,8 +8,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from memcli.engine.work import Held
-
 
 def retrieve(
     ctx: Context,
@@ -47,19 +45,10 @@ def retrieve(
         last_hours=last_hours,
         clearance=labels.sensitivity(clearance),
     )
-    data: dict[str, Any] = {"working": [_held(h) for h in found.working]}
+    data: dict[str, Any] = {"working": [show.held(h) for h in found.working]}
     for name in ("facts", "episodes", "procedures"):
         rows = [dump.row(r) for r in getattr(found, name)]
         data[name] = [{k: v for k, v in row.items() if k != "kind"} for row in rows]
     data = show.scrub(data) | {"summary": found.summary, "withheld": found.withheld}
     notes = (f"{found.withheld} withheld",) if found.withheld else ()
     return Output(data, f"{found.summary}\n", notes=notes)
-
-
-def _held(held: "Held") -> "dict[str, Any]":
-    from memcli.base import clock
-    from memcli.model.working import Entry
-
-    row: dict[str, Any] = {"id": held.id, "text": held.text, "importance": held.importance}
-    row |= {"at": clock.show(held.since), "sensitivity": str(held.sensitivity)}
-    return row | ({"key": held.key} if isinstance(held, Entry) else {"role": held.role or None})

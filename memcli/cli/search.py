@@ -34,9 +34,10 @@ def search(
     explain: bool = False,
     n: int = 20,
 ) -> Listing:
-    """Find facts, episodes and procedures by their words, best first.
+    """Find facts, episodes, procedures and what a session holds by their words, best first.
 
     "Quoted phrases" must stand as they are, -words must not stand at all. What is above the clearance is never found.
+    Working memory is that of --session or MEMCLI_SESSION; --session leaves out the episodes of all others too.
     --as-of searches what was known on a past day, from the archive too.
 
     Example: memcli search "deploy production"
@@ -47,10 +48,11 @@ def search(
     from memcli.store import retrievals
 
     for name in layer:
-        labels.choice(name, "layer", engine.LAYERS)
+        labels.choice(name, "layer", engine.EVERYWHERE)
+    mine = session.session_id(session_) if layer == ("working",) else session.session_named(session_)
     now = session.now(ctx)
     first = session.moment(since, now) if last_hours is None else session.hours_before(now, last_hours)
-    wanted = engine.Filters(layers=layer or engine.LAYERS, tags=tag, domain=domain, source=source, prefix=prefix)
+    wanted = engine.Filters(layers=layer or engine.EVERYWHERE, tags=tag, domain=domain, source=source, prefix=prefix)
     wanted = wanted.replace(session=session_, outcome=outcome, concept=concept)
     wanted = wanted.replace(since=first, until=session.moment(until, now), **_least(min_confidence, min_importance))
     store, said = session.store(ctx), session.text_or_stdin(query) or ""
@@ -63,6 +65,7 @@ def search(
         as_of=session.moment(as_of, now),
         fresh=fresh,
         filters=wanted,
+        session=mine,
     )
     served = [(h.record.id, h.relevance) for h in found.hits]
     retrievals.note(store, "search", said, now=now, served=served, verdict=found.verdict)
@@ -87,23 +90,18 @@ def _notes(found: "Found") -> tuple[str, ...]:
 def _row(hit: "Hit") -> "dict[str, Any]":
     from memcli.cli import show
     from memcli.engine import dump
+    from memcli.model.records import Episode, Fact, Procedure
 
-    row = dump.row(hit.record)
-    kind = row.pop("kind")
+    if isinstance(hit.record, (Fact, Episode, Procedure)):
+        row = dump.row(hit.record)
+        layer = f"{row.pop('kind')}s"
+    else:
+        layer, row = "working", show.held(hit.record)
     scrubbed: dict[str, Any] = show.scrub(row)
-    return {"layer": f"{kind}s", "score": hit.score, "relevance": hit.relevance, "why": hit.why, **scrubbed}
+    return {"layer": layer, "score": hit.score, "relevance": hit.relevance, "why": hit.why, **scrubbed}
 
 
 def _line(hit: "Hit", explain: bool) -> str:
     from memcli.cli import show
-    from memcli.model.records import Episode, Fact
 
-    item = hit.record
-    if isinstance(item, Fact):
-        line = f"fact\t{show.fact_line(item)}"
-    elif isinstance(item, Episode):
-        line = f"episode\t{show.episode_line(item)}"
-    else:
-        line = f"procedure\t{show.one_line(item.key)}\t{show.one_line(item.title)}\n"
-    parts = ", ".join(f"{name} {part:.2f}" for name, part in hit.why.items())
-    return line + (f"    score {hit.score:.3f}: {parts}\n" if explain else "")
+    return show.record_line(hit.record) + (show.terms(hit.score, hit.why) if explain else "")

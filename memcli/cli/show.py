@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from memcli.model.records import Episode, Fact, Former
+    from memcli.engine.work import Held
+    from memcli.model.records import Episode, Fact, Former, Procedure
 
 _LINE = 100
 
@@ -64,6 +65,32 @@ def episode_line(item: "Episode") -> str:
     said = item.task or item.text.strip().partition("\n")[0]
     short = said if len(said) <= _LINE else said[:_LINE] + "…"
     return f"{clock.show(item.at)}\t{item.outcome}\t{item.id}\t{one_line(short)}\n"
+
+
+def held(item: "Held") -> "dict[str, Any]":
+    """Something of working memory as JSON, in brief; not scrubbed."""
+    row: dict[str, Any] = {"id": item.id, "text": item.text, "importance": item.importance}
+    row |= {"at": clock.show(item.since), "sensitivity": str(item.sensitivity)}
+    return row | ({"key": item.key} if hasattr(item, "key") else {"role": item.role or None})
+
+
+def record_line(item: "Fact | Episode | Procedure | Held") -> str:
+    """Any record on one line after the name of its kind, scrubbed."""
+    from memcli.model.records import Episode, Fact, Procedure
+
+    if isinstance(item, Fact):
+        return f"fact\t{fact_line(item)}"
+    if isinstance(item, Episode):
+        return f"episode\t{episode_line(item)}"
+    if isinstance(item, Procedure):
+        return f"procedure\t{one_line(item.key)}\t{one_line(item.title)}\n"
+    name = f"{one_line(item.key)}\t" if hasattr(item, "key") else ""
+    return f"working\t{name}{one_line(item.text)}\n"
+
+
+def terms(score: float, why: dict[str, float]) -> str:
+    """The terms that a score is the sum of, on a line below what was scored."""
+    return f"    score {score:.3f}: {', '.join(f'{name} {part:.2f}' for name, part in why.items())}\n"
 
 
 def scrub(item: "Any") -> "Any":

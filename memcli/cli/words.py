@@ -96,7 +96,7 @@ WORDS: dict[str, str] = {
     "clearance": "the strictest label to show: public, internal, sensitive or restricted",
     "budget": "the most to print: tokens, or characters as 8000c",
     "task_type": "the kind of task, to choose the procedure",
-    "layer": "only this layer: facts, episodes or procedures (context: working and request too); repeat for more",
+    "layer": "only this layer: facts, episodes, procedures or working (context: request too); repeat for more",
     "request": "a JSON file with user_input, session_id and turns, which are not stored; - reads stdin",
     "format": "the form of the output",
     "receipt": "a file to write the full account to, as JSON",

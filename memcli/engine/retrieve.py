@@ -5,6 +5,7 @@ from datetime import datetime
 from memcli.base import clock, errors
 from memcli.base.value import Value, value
 from memcli.engine import relations, search, work
+from memcli.index import document
 from memcli.model import keys, labels, policy, redact, words
 from memcli.model.records import Episode, Fact, Procedure
 from memcli.model.working import Entry
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from memcli.model.redact import Redacted
     from memcli.store.folder import Store
 
-LAYERS = ("working", *search.LAYERS)
+LAYERS = (document.WORKING, *search.LAYERS)
 BEST = 5
 LEAST_IMPORTANCE = 0.3
 _MOST_LINE_CHARS = 160
@@ -73,7 +74,7 @@ def retrieve(
         seen = search.search(store, query, now=now, limit=limit, clearance=clearance, filters=of_layer)
         withheld = seen.withheld
         if layer in asked:
-            records = (h.record for h in seen.hits)
+            records = [h.record for h in seen.hits if isinstance(h.record, (Fact, Episode, Procedure))]
             found[layer] = [r for r in records if concept is None or _about(r, concept, graph)][:n]
     desk = _desk(store, query, session, wanted, n, now, clearance) if "working" in asked and concept is None else ()
     made = Retrieved(

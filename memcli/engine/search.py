@@ -1,4 +1,4 @@
-"""Search over facts, episodes and procedures: words, "quoted phrases", and -words to leave out; best first.
+"""Search over all layers: words, "quoted phrases", and -words to leave out; best first.
 
 Anything a person types is a query; nothing is a syntax error. What is above the clearance is never found, by no word.
 The index says where to look (memcli/index), `blend` in which order; every hit is read from its files before it is shown.
@@ -9,7 +9,7 @@ from datetime import datetime
 
 from memcli.base.value import Value, value
 from memcli.engine import blend, features
-from memcli.index import document
+from memcli.index import document, rows
 from memcli.index.look import Look, Scope
 from memcli.index.refresh import ask
 from memcli.model import labels, policy, words
@@ -21,11 +21,15 @@ if TYPE_CHECKING:
 
     from memcli.engine.blend import Scored
     from memcli.engine.features import Meaning
+    from memcli.engine.held import InMind
+    from memcli.engine.work import Held
     from memcli.index.document import Record
+    from memcli.index.rows import Row
     from memcli.model.labels import Sensitivity
     from memcli.store.folder import Store
 
 LAYERS = ("facts", "episodes", "procedures")
+EVERYWHERE = (*LAYERS, document.WORKING)
 # So many candidates are ranked, and no more are counted.
 MOST = 1000
 # So many words make a question that a passage may answer without repeating any of them.
@@ -37,7 +41,7 @@ _PHRASE = re.compile(r'(-?)"([^"]+)"')
 class Filters(Value):
     """What a hit must be, beside matching. since: not older; last-seen times count for facts."""
 
-    layers: tuple[str, ...] = LAYERS
+    layers: tuple[str, ...] = EVERYWHERE
     tags: tuple[str, ...] = ()
     domain: str | None = None
     source: str | None = None
@@ -56,7 +60,7 @@ class Hit(Value):
     """One record found. score: greater is better, for this query only; relevance: 0..1, how much of the query it holds;
     why: each term of the score by name."""
 
-    record: "Fact | Episode | Procedure"
+    record: "Fact | Episode | Procedure | Held"
     score: float
     relevance: float
     why: dict[str, float]
@@ -66,7 +70,7 @@ class Hit(Value):
 class Found(Value):
     """The hits, best first, how many more matched than were asked for (among the first thousand), how many records are
     withheld in all, and how sure the best of them answers: strong, weak or none. note: why it went without vectors, where
-    they are enabled."""
+    they are enabled, or without working memory."""
 
     hits: tuple[Hit, ...]
     more: int
@@ -92,11 +96,14 @@ def search(
     filters: Filters | None = None,
     as_of: datetime | None = None,
     fresh: bool = False,
+    session: str | None = None,
 ) -> Found:
     """Records that hold words of the query. An empty query finds everything that passes the filters, by importance,
-    confidence and recency. as_of: what was known then; fresh: compare every file with the index first."""
+    confidence and recency. as_of: what was known then; fresh: compare every file with the index first; session: whose
+    working memory is searched too (None: that of the filters), which has no past."""
     wanted = filters or Filters()
     asked = _parse(query)
+    mind = _in_mind(store, wanted.session if session is None else session, wanted, now, clearance, as_of)
 
     def found(corpus: Look, meaning: "Meaning | None") -> Found:
         ranked = blend.rank(corpus, asked.text, as_of or now, MOST, meaning, candidates=most)
@@ -109,7 +116,8 @@ def search(
 
     def answer(meaning: "Meaning | None") -> Found:
         if as_of is None:
-            return ask(store, lambda con: found(Look(con, store, now, clearance, scope), meaning), fresh=fresh)
+            beside = mind.rows if mind else ()
+            return ask(store, lambda con: found(Look(con, store, now, clearance, scope, beside), meaning), fresh=fresh)
         from memcli.engine import past
 
         return past.ask(
@@ -117,7 +125,21 @@ def search(
         )
 
     served, note = blend.with_meaning(store, asked.text, answer)
+    if mind is not None:
+        mind.count_reads([h.record.id for h in served.hits] if asked.text else [])
+        served = served.replace(withheld=served.withheld + mind.withheld)
+    note = note or (mind.note if mind else "")
     return served.replace(note=note) if note else served
+
+
+def _in_mind(
+    store: "Store", session: str | None, wanted: Filters, now: datetime, clearance: "Sensitivity", past: datetime | None
+) -> "InMind | None":
+    if not session or document.WORKING not in wanted.layers or past is not None:
+        return None
+    from memcli.engine.held import InMind
+
+    return InMind(store, session, now=now, clearance=clearance)
 
 
 def _served(corpus: Look, ranked: "list[Scored]", asked: _Query, wanted: Filters, limit: int) -> Found:
@@ -126,12 +148,20 @@ def _served(corpus: Look, ranked: "list[Scored]", asked: _Query, wanted: Filters
     rest = iter(ranked)
     for scored in rest:
         record = corpus.record(scored.row)
-        if record is not None and passes(record, wanted) and _holds(record, asked):
+        if record is not None and _fits(scored.row, record, asked, wanted):
             hits.append(_hit(scored, corpus.shown(record)))
         if len(hits) == limit:
             break
     more = sum(1 for _ in rest)
     return Found(hits=tuple(hits), more=more, withheld=corpus.totals().withheld, verdict=blend.verdict(ranked))
+
+
+def _fits(row: "Row", record: "Any", asked: _Query, wanted: Filters) -> bool:
+    if row.layer != rows.WORKING:
+        return passes(record, wanted) and _holds(document.fields(record), asked)
+    from memcli.engine import held
+
+    return held.passes(record, wanted) and _holds(held.fields(record), asked)
 
 
 def _counts(scored: "Scored", asked: _Query, wanted: Filters) -> bool:
@@ -192,7 +222,7 @@ def scope(wanted: Filters) -> Scope:
 
 def _layers(wanted: Filters) -> str:
     """Filters that only one kind of record can meet leave the others out."""
-    layers = set(wanted.layers)
+    layers = set(wanted.layers) & set(LAYERS)
     if wanted.domain is not None or wanted.prefix is not None:
         layers &= {"facts"}
     if wanted.session is not None or wanted.outcome is not None or wanted.concept is not None:
@@ -220,11 +250,11 @@ def _values(wanted: Filters) -> "dict[str, Any]":
     return found
 
 
-def _holds(record: "Record", asked: _Query) -> bool:
+def _holds(fields: tuple[tuple[str, ...], tuple[str, ...]], asked: _Query) -> bool:
     """Every phrase is in it, and none of the words to leave out (a phrase, or a word in any of its forms)."""
     if not asked.phrases and not asked.without:
         return True
-    strong, weak = document.fields(record)
+    strong, weak = fields
     text = words.fold("\n".join((*strong, *weak)))
     if not all(p in text for p in asked.phrases):
         return False
@@ -260,7 +290,7 @@ def _passes_kind(record: "Record", f: Filters) -> bool:
     return "procedures" in f.layers and f.session is None and f.outcome is None and f.concept is None
 
 
-def _hit(scored: "Scored", record: "Record") -> Hit:
+def _hit(scored: "Scored", record: "Record | Held") -> Hit:
     return Hit(
         record=record,
         score=round(scored.score, 4),

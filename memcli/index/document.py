@@ -202,3 +202,5 @@ def _fades_at(fact: Fact, settings: "Settings") -> float | None:
 
 LAYER_OF = {"facts": rows.FACT, "episodes": rows.EPISODE, "procedures": rows.PROCEDURE}
 NAME_OF = ("facts", "episodes", "procedures")
+# What a session holds; the index has none of it.
+WORKING = "working"

@@ -60,7 +60,9 @@ class Look:
         now: datetime,
         clearance: "Sensitivity" = labels.INTERNAL,
         scope: Scope | None = None,
+        beside: "Sequence[tuple[Row, Any]]" = (),
     ) -> None:
+        """beside: rows with numbers below zero, of what stands in no index, and what they stand for."""
         self.con, self.store, self.now, self.clearance = con, store, now, clearance
         self.scope = scope or Scope()
         self.blocked = sources.Blocked(store)
@@ -72,7 +74,7 @@ class Look:
         self._values = {"now": self._at, "level": int(clearance), **self.scope.values}
         self._bans = self._blocked()
         self._where = " AND ".join((_CURRENT, *([f"NOT {self._bans}"] if self._bans else []), *self.scope.conditions))
-        self._beside: dict[int, tuple[Row, Record]] = {}
+        self._beside: dict[int, tuple[Row, Any]] = {row.rid: (row, held) for row, held in beside}
         if clearance > document.SHOWN_UP_TO:
             self._read_beside()
         count, length = con.execute(_SIZE, (int(document.SHOWN_UP_TO),)).fetchone()
@@ -287,6 +289,8 @@ class Look:
     def _current(self, layer: int, found: "Record | None") -> "Record | None":
         if found is None or not policy.cleared(found.sensitivity, self.clearance) or found.source.id in self.blocked:
             return None
+        if layer == rows.WORKING:
+            return found
         if layer == rows.FACT:
             return found if policy.current(found, self.now, self.store.settings) else None  # type: ignore[arg-type]
         return None if policy.expired(found, self.now) else found

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 
 FACT, EPISODE, PROCEDURE = 0, 1, 2
+# Of what a session holds; the index has none of it.
+WORKING = 3
 
 
 class Row:
