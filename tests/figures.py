@@ -30,6 +30,7 @@ TABLE = tuple(
         ("kills during recovery: lost or mixed", 150),
         ("power-loss states: lost or mixed", 400),
         ("ext4 power cuts: acknowledged and lost", 300),
+        ("xfs power cuts: acknowledged and lost", 30),
         ("wrong protocols that the harness misses", 4),
         ("injected errnos: traceback, damage, temp left", 1_000),
         ("library writers: facts lost", 64_000),

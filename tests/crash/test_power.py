@@ -11,18 +11,19 @@ from support import CHECKOUT, at
 import memcli
 from memcli.base import errors
 
-from . import ext4, protocols
+from . import protocols
+from .disk import KEYS, SIZE_MIB, Disk, program, why_not, write_until_cut
 from .harness import temps
 
-FIGURE = "ext4 power cuts: acknowledged and lost"
+FIGURE = "{} power cuts: acknowledged and lost"
 Reader = Callable[[pathlib.Path, int], str | None]
 
 
 @pytest.fixture
-def disk(scratch: pathlib.Path) -> Iterator[ext4.Disk]:
-    if reason := ext4.why_not():
+def disk(scratch: pathlib.Path, kind: str) -> Iterator[Disk]:
+    if reason := why_not(kind):
         pytest.skip(reason)
-    with ext4.Disk(scratch) as made:
+    with Disk(scratch, kind) as made:
         if reason := made.mount():
             pytest.skip(f"cannot mount an image here: {reason}")
         yield made
@@ -42,9 +43,11 @@ def by_protocol(root: pathlib.Path, number: int) -> str | None:
         return protocols.get(str(root), f"key{number}")[0].strip()
     except SystemExit as stop:
         return None if stop.code == protocols.GONE else "damaged"
+    except ValueError:
+        return "damaged"
 
 
-def cuts(disk: ext4.Disk, protocol: str, count: int, seed: int) -> tuple[int, list[str]]:
+def cuts(disk: Disk, protocol: str, count: int, seed: int) -> tuple[int, list[str]]:
     """So many power cuts in a row on one store; how many values had been acknowledged, and what is wrong."""
     root, dice, wrong = disk.place / "store", random.Random(seed), []
     read: Reader = by_memcli if protocol.startswith("memcli") else by_protocol
@@ -52,11 +55,11 @@ def cuts(disk: ext4.Disk, protocol: str, count: int, seed: int) -> tuple[int, li
     last: dict[int, int] = {}
     start = acknowledged = 0
     for number in range(count):
-        said = ext4.write_until_cut(disk, ext4.program(root, start, protocol, str(CHECKOUT)), dice)
+        said = write_until_cut(disk, program(root, start, protocol, str(CHECKOUT)), dice)
         disk.unmount()
         assert disk.mount() is None
         acknowledged += len(said)
-        last |= {n % ext4.KEYS: n for n in said}
+        last |= {n % KEYS: n for n in said}
         start = max([start - 1, *said]) + 2
         for recovered in (False, True):
             if recovered and read is by_memcli:
@@ -65,7 +68,7 @@ def cuts(disk: ext4.Disk, protocol: str, count: int, seed: int) -> tuple[int, li
             for key, n in list(last.items()):
                 seen = read(root, key)
                 # The one that was being written may be there or not.
-                if seen not in (f"value {n}", f"value {start - 1}" if (start - 1) % ext4.KEYS == key else ""):
+                if seen not in (f"value {n}", f"value {start - 1}" if (start - 1) % KEYS == key else ""):
                     wrong.append(f"cut {number}, recovered {recovered}: key {key} is {seen}, not value {n}")
         for key in list(last):
             seen = read(root, key)
@@ -76,16 +79,25 @@ def cuts(disk: ext4.Disk, protocol: str, count: int, seed: int) -> tuple[int, li
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("count", [6, pytest.param(300, marks=pytest.mark.full)])
-def test_what_was_acknowledged_survives_a_power_cut(disk: ext4.Disk, count: int, figure: Record) -> None:
+@pytest.mark.parametrize(
+    ("kind", "count"),
+    [
+        ("ext4", 6),
+        ("xfs", 6),
+        pytest.param("ext4", 300, marks=pytest.mark.full),
+        pytest.param("xfs", 30, marks=pytest.mark.full),
+    ],
+)
+def test_what_was_acknowledged_survives_a_power_cut(disk: Disk, kind: str, count: int, figure: Record) -> None:
     acknowledged, wrong = cuts(disk, "memcli", count, seed=1)
     assert wrong == []
     assert acknowledged >= count
-    figure(FIGURE, count)
+    figure(FIGURE.format(kind), count)
 
 
+@pytest.mark.parametrize("kind", SIZE_MIB)
 @pytest.mark.parametrize("protocol", ["memcli without a sync", "no fsync", "no folder fsync"])
-def test_a_writer_that_does_not_sync_is_caught(disk: ext4.Disk, protocol: str) -> None:
+def test_a_writer_that_does_not_sync_is_caught(disk: Disk, protocol: str) -> None:
     """In place and body first are left to the model and to the kills: a real disk shows their faults once in a while."""
     _, wrong = cuts(disk, protocol, 10, seed=2)
     assert wrong

@@ -1,7 +1,8 @@
-"""Real power cuts: an ext4 file system in an image, shut down in the middle of a write, mounted again and read.
+"""Real power cuts: a file system in an image, shut down in the middle of a write, mounted again and read.
 
-The ioctl EXT4_IOC_SHUTDOWN with the flag NOLOGFLUSH stops the file system as a power cut does: nothing that is only in
-memory reaches the image, neither data nor the journal (linux/fs/ext4/ioctl.c). Needs root, loop devices and mkfs.ext4.
+The ioctl EXT4_IOC_SHUTDOWN, which is XFS_IOC_GOINGDOWN by another name, with the flag NOLOGFLUSH stops the file system as
+a power cut does: nothing that is only in memory reaches the image, neither data nor the journal (linux/fs/ext4/ioctl.c,
+linux/fs/xfs/xfs_fsops.c). Needs root, loop devices and mkfs of the kind.
 """
 
 import fcntl
@@ -17,32 +18,34 @@ import time
 from .victim import HERE
 
 SHUTDOWN, NOLOGFLUSH = 0x8004587D, 2
-SIZE_MIB = 64
+# The image is sparse. The least that mkfs of each makes.
+SIZE_MIB = {"ext4": 64, "xfs": 320}
 KEYS = 4
 
 
-def why_not() -> str | None:
+def why_not(kind: str) -> str | None:
     """Why no power can be cut here; None where it can."""
     if not sys.platform.startswith("linux"):
-        return "ext4 power cuts need Linux"
+        return "power cuts need Linux"
     if os.geteuid() != 0:
-        return "ext4 power cuts need root, to mount an image"
-    if not (shutil.which("mkfs.ext4") and shutil.which("mount")):
-        return "ext4 power cuts need mkfs.ext4 and mount"
+        return "power cuts need root, to mount an image"
+    if not (shutil.which(f"mkfs.{kind}") and shutil.which("mount")):
+        return f"power cuts of {kind} need mkfs.{kind} and mount"
     if not os.path.exists("/dev/loop-control"):
-        return "ext4 power cuts need loop devices"
+        return "power cuts need loop devices"
     return None
 
 
 class Disk:
-    """A small ext4 disk of one's own, mounted at `place`. Use it in a with statement."""
+    """A small disk of one's own, mounted at `place`. Use it in a with statement."""
 
-    def __init__(self, folder: pathlib.Path) -> None:
+    def __init__(self, folder: pathlib.Path, kind: str) -> None:
         self.image, self.place = folder / "disk.img", folder / "disk"
         self.place.mkdir()
         with open(self.image, "wb") as file:
-            file.truncate(SIZE_MIB << 20)
-        subprocess.run(["mkfs.ext4", "-q", "-F", self.image], check=True)
+            file.truncate(SIZE_MIB[kind] << 20)
+        force = {"ext4": "-F", "xfs": "-f"}[kind]
+        subprocess.run([f"mkfs.{kind}", "-q", force, self.image], check=True)
 
     def mount(self) -> str | None:
         """Mounts it; what went wrong, if anything."""
