@@ -64,6 +64,7 @@ TABLE = tuple(
         ("public facts withheld or masked", 500, 0.01),
         ("answers that differ without the index", 1_600),
         ("untrusted facts in the default context", 60),
+        ("writes that sync more often than they may", 8),
     )
 )
 NAMES = frozenset(f.name for f in TABLE)
