@@ -69,7 +69,11 @@ def ours(*names: str) -> set[str]:
 # Command -> what it must load of memcli, all of it and no more, and what else it may.
 HOT: dict[str, tuple[list[str], set[str], set[str]]] = {
     "fact get": (["fact", "get", "deploy target"], ours(_READING, _SETTINGS, _MASKING, "cli.fact"), set()),
-    "fact get, miss": (["fact", "get", "no such key"], ours(_READING, "cli.fact", "base.toml"), set()),
+    "fact get, miss": (
+        ["fact", "get", "no such key"],
+        ours(_READING, "cli.fact base.toml engine engine.missing"),
+        set(),
+    ),
     "fact set, create": (["fact", "set", "another key", "a value"], ours(_SETTING), WRITING),
     "fact set, supersede": (
         ["fact", "set", "deploy target", "Hetzner"],

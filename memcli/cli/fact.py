@@ -198,7 +198,9 @@ def history(ctx: Context, key: str, *, clearance: str = "internal", reveal: bool
     live = live and _shown(store, now, limit, live)
     former = [f.replace(fact=_shown(store, now, limit, f.fact)) for f in former]
     if live is None and not former:
-        raise errors.NotFound("no fact of this key, now or before", hint="memcli fact list")
+        from memcli.engine import missing
+
+        raise missing.no_fact(store, key, now, "no fact of this key, now or before", clearance=limit)
     now_is = "current" if live is not None and policy.current(live, now, store.settings) else "expired"
     rows = [] if live is None else [show.fact(live, now, half_life) | {"reason": now_is, "ended_at": None}]
     seen = [(live, rows[0])] if live is not None else []
@@ -293,10 +295,14 @@ _STATES = {
 
 def _live(store: "Store", key: str, now: "datetime") -> "Fact":
     fact = facts.get(store, keys.normal(key))
-    ended = fact is not None and not policy.current(fact, now, store.settings)
-    if fact is None or ended:
-        hint = "memcli fact history KEY shows what it was" if ended else "memcli fact list"
-        raise errors.NotFound("no current fact of this key" if ended else "no fact of this key", hint=hint)
+    if fact is None or not policy.current(fact, now, store.settings):
+        from memcli.engine import missing
+
+        if fact is not None:
+            raise missing.no_fact(
+                store, fact.key, now, "no current fact of this key", hint="memcli fact history KEY shows what it was"
+            )
+        raise missing.no_fact(store, keys.normal(key), now)
     return fact
 
 

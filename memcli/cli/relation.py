@@ -97,11 +97,13 @@ def graph(
 
 
 def _graph(ctx: Context, key: str | None, clearance: str) -> "Graph":
-    from memcli.engine import relations
+    from memcli.engine import missing, relations
 
-    found = relations.Graph(session.store(ctx), session.now(ctx), labels.sensitivity(clearance))
+    store, now, limit = session.store(ctx), session.now(ctx), labels.sensitivity(clearance)
+    found = relations.Graph(store, now, limit)
     if key is not None and keys.normal(key) not in found.facts:
-        raise errors.NotFound("no current fact of this key that you may see", hint="memcli fact list")
+        message = "no current fact of this key that you may see"
+        raise missing.no_fact(store, keys.normal(key), now, message, clearance=limit)
     return found
 
 

@@ -165,12 +165,19 @@ def _what(store: "Store", ref: str, purge: bool) -> _What:
         with facts.Shelf(store) as shelf:
             live = shelf.rivals(fact.key) or [fact]
     elif not purge:
-        raise errors.NotFound("no record of this key or id", hint="memcli fact list, memcli episode list")
+        raise _nothing(store, ref)
     ids_of = tuple(f.id for f in live)
     if not purge:
         return _What(done=Forgotten(layer=facts.LAYER, ids=ids_of))
     gone = erase.of_key(store, fact.key if fact else keys.normal(ref), live)
     return _What(done=Forgotten(layer=facts.LAYER, ids=ids_of, erased=gone.count), said=gone.values, names=gone.names)
+
+
+def _nothing(store: "Store", ref: str) -> errors.NotFound:
+    from memcli.engine import missing
+
+    said, hint = "no record of this key or id", "memcli fact list, memcli episode list"
+    return missing.no_fact(store, keys.normal(ref), None, said, hint=hint)
 
 
 def _carry_out(store: "Store", ref: str, now: datetime, purge: bool, tombstone: bool) -> Forgotten:
@@ -197,7 +204,7 @@ def _purge_former(w: "Writing", ref: str, now: datetime, purge: bool, tombstone:
     """Purge a key of which only former values or proposals are left."""
     what = erase.of_key(w.store, keys.normal(ref), []) if purge and not ids.valid(ref) else None
     if what is None or not what.values:
-        raise errors.NotFound("no record of this key or id", hint="memcli fact list, memcli episode list")
+        raise _nothing(w.store, ref)
     buried = erase.bury(w, what, now) if tombstone else 0
     erase.carry_out(w, what, now)
     return Forgotten(layer=facts.LAYER, ids=(), erased=what.count, tombstones=buried)

@@ -76,7 +76,9 @@ class Memory(memory_layers.Layers):
         """The current fact of a key. Raises NotFound, and Withheld above internal unless reveal is given."""
         fact = facts.get(self.store, keys.normal(key))
         if fact is None or not policy.current(fact, _now(now), self.store.settings):
-            raise errors.NotFound("no current fact of this key")
+            from memcli.engine import missing
+
+            raise missing.no_fact(self.store, keys.normal(key), _now(now), "no current fact of this key", hint="")
         if fact.sensitivity > labels.INTERNAL and not reveal:
             raise errors.Withheld("this fact is withheld: its label is above internal", hint="reveal=True")
         return fact

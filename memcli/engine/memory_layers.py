@@ -198,7 +198,10 @@ class Layers:
 
         found = relations.Graph(self.store, instant(now), labels.sensitivity(clearance))
         if key is not None and keys.normal(key) not in found.facts:
-            raise errors.NotFound("no current fact of this key that you may see")
+            from memcli.engine import missing
+
+            message, limit = "no current fact of this key that you may see", labels.sensitivity(clearance)
+            raise missing.no_fact(self.store, keys.normal(key), instant(now), message, clearance=limit)
         return found
 
     # Procedures

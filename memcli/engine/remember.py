@@ -224,7 +224,9 @@ def usable(store: "Store", key: str, now: datetime | None) -> Fact:
     """The live fact of a key for a writer. Raises NotFound, BadData when it is damaged or in conflict."""
     fact = facts.get(store, key)
     if fact is None or (now is not None and not policy.current(fact, now, store.settings)):
-        raise errors.NotFound("no fact of this key", hint="memcli fact list")
+        from memcli.engine import missing
+
+        raise missing.no_fact(store, key, now)
     if fact.state in ("damaged", "conflict"):
         raise errors.BadData(f"the record is {fact.state}", path=f"{facts.LAYER}/{fact.name}.md", hint="memcli doctor")
     return fact

@@ -89,6 +89,15 @@ def named(store: "Store", folder: "files.Folder", name: str) -> Fact | None:
     return None if p is None else _fact(p, store)
 
 
+def alike(store: "Store", key: str) -> list[Fact]:
+    """The facts whose keys differ from this one in case, signs and spaces alone, as far as their names show their keys."""
+    slug = keys.file_name(key).partition("--")[0]
+    with store.folder(LAYER) as folder:
+        names_ = [n for n in pair.stems(folder.names()) if n.partition("--")[0] == slug]
+        found = [f for n in names_ if (f := named(store, folder, n)) is not None]
+    return [f for f in chosen(found) if f.key != key]
+
+
 def chosen(found: "Iterable[Fact]") -> "Iterator[Fact]":
     """Of facts by file the ones that readers see: of several with one key the greater id, and none that was renamed."""
     by_key: dict[str, list[Fact]] = {}

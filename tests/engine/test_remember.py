@@ -580,3 +580,25 @@ def test_a_reader_between_the_two_halves_of_a_renaming_sees_one_fact(box: Box) -
     box.set("other", "w")
     assert not box.md("a").exists()
     assert box.get("b") == "v"
+
+
+@pytest.mark.parametrize(
+    "words", [("fact", "get"), ("fact", "confirm"), ("fact", "history"), ("fact", "forget", "--yes")]
+)
+def test_a_key_that_differs_in_spelling_alone_is_named(words: tuple[str, ...], box: Box) -> None:
+    box.set("Build Tool", "uv")
+    box.set("build tools", "many")
+    ran = box.run(*words[:2], "build-tool", *words[2:])
+    assert ran.code == 3
+    assert "there is 'Build Tool'" in ran.err
+    assert "tools" not in ran.err
+
+
+def test_what_may_not_be_seen_is_not_named_for_a_key_like_it(box: Box) -> None:
+    box.set("Build Tool", "uv", "--sensitivity", "restricted")
+    box.set("BUILD TOOL", "make", "--sensitivity", "internal")
+    box.ok("fact", "set", "BUILD TOOL", "--sensitivity", "restricted")
+    box.set("BUILD  tool", "cmake", "--ttl", "1h")
+    ran = box.run("fact", "get", "build tool", now=stamp(hours=2))
+    assert ran.code == 3
+    assert "uil" not in ran.err.lower().replace("memcli", "")
