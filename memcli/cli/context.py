@@ -32,8 +32,6 @@ def context(
     """
     from memcli.engine import context as engine
 
-    for name in layer:
-        labels.choice(name, "layer", labels.LAYERS)
     labels.choice(format, "format", ("text", "json"))
     if request == "-" and task == "-":
         raise errors.UsageError("stdin can be the task or the request, not both")

@@ -37,7 +37,8 @@ def search(
     """Find facts, episodes, procedures and what a session holds by their words, best first.
 
     "Quoted phrases" must stand as they are, -words must not stand at all. What is above the clearance is never found.
-    Working memory is that of --session or MEMCLI_SESSION; --session leaves out the episodes of all others too.
+    With MEMCLI_SESSION the working memory of that session is searched too; --session S searches what belongs to S alone,
+    its episodes and its working memory.
     --as-of searches what was known on a past day, from the archive too.
 
     Example: memcli search "deploy production"
@@ -47,20 +48,23 @@ def search(
     from memcli.engine import search as engine
     from memcli.store import retrievals
 
-    for name in layer:
-        labels.choice(name, "layer", engine.EVERYWHERE)
     mine = session.session_id(session_) if layer == ("working",) else session.session_named(session_)
     now = session.now(ctx)
-    first = session.moment(since, now) if last_hours is None else session.hours_before(now, last_hours)
-    wanted = engine.Filters(layers=layer or engine.EVERYWHERE, tags=tag, domain=domain, source=source, prefix=prefix)
-    wanted = wanted.replace(session=session_, outcome=outcome, concept=concept)
-    wanted = wanted.replace(since=first, until=session.moment(until, now), **_least(min_confidence, min_importance))
+    times: dict[str, Any] = {
+        "last_hours": last_hours,
+        "since": session.moment(since, now),
+        "until": session.moment(until, now),
+    }
+    least: dict[str, Any] = {"min_confidence": min_confidence or 0.0, "min_importance": min_importance or 0.0}
+    texts = {"domain": domain, "source": source, "outcome": outcome, "concept": concept, "prefix": prefix}
+    kind: dict[str, Any] = {"layers": layer or engine.EVERYWHERE, "tags": tag, "session": session_, **texts}
+    wanted = engine.filters(now, **kind, **least, **times)
     store, said = session.store(ctx), session.text_or_stdin(query) or ""
     found = engine.search(
         store,
         said,
         now=now,
-        limit=n if n > 0 else 10**9,
+        limit=n,
         clearance=labels.sensitivity(clearance),
         as_of=session.moment(as_of, now),
         fresh=fresh,
@@ -70,14 +74,6 @@ def search(
     served = [(h.record.id, h.relevance) for h in found.hits]
     retrievals.note(store, "search", said, now=now, served=served, verdict=found.verdict)
     return Listing([_row(h) for h in found.hits], "".join(_line(h, explain) for h in found.hits), notes=_notes(found))
-
-
-def _least(confidence: str | None, importance: str | None) -> dict[str, float]:
-    sure = 0.0 if confidence is None else labels.confidence(confidence)
-    return {
-        "min_confidence": sure,
-        "min_importance": 0.0 if importance is None else labels.unit(importance, "min_importance"),
-    }
 
 
 def _notes(found: "Found") -> tuple[str, ...]:

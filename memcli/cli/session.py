@@ -51,13 +51,6 @@ def moment(words: str | None, now: "datetime") -> "datetime | None":
     return clock.parse(words)
 
 
-def hours_before(now: "datetime", hours: float) -> "datetime | None":
-    """So many hours ago. Raises UsageError for a number that is no span of time."""
-    if not 0 <= hours < 10**8:
-        raise errors.UsageError("that is no number of hours", hint="--last-hours 24")
-    return clock.add_minutes(now, -round(hours * 60))
-
-
 def writer_kind() -> str:
     """The kind of source of a write that names none: a person at a terminal, else unknown."""
     return "user" if os.isatty(0) else "unknown"

@@ -71,6 +71,8 @@ def build(
     receipt: list every candidate in it, which costs more than the block.
     Raises UsageError when the budget cannot even hold the frame, BadData and SystemFailure when the store cannot be read.
     """
+    for name in query.layers:
+        labels.choice(name, "layer", labels.LAYERS)
     settings = store.settings
     label = labels.sensitivity(settings["context.clearance"]) if clearance is None else clearance
     room = limit or Budget(amount=settings["context.budget_tokens"])

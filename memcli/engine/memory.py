@@ -234,12 +234,15 @@ class Memory(memory_layers.Layers):
         now: datetime | None = None,
         **filters: "Any",
     ) -> "list[Hit]":
-        """Records that answer the query, best first; filters as in engine.search.Filters. as_of: what was known then;
-        fresh: compare every file with the index first, however many there are."""
+        """Records that answer the query, best first; limit 0 = all. as_of: what was known then; fresh: compare every file
+        with the index first. Filters: layers, tags, domain, source, session (its working memory is searched too), outcome,
+        concept, prefix of the key, since and until (with a zone), last_hours, min_confidence, min_importance.
+        Raises UsageError."""
         from memcli.engine import search
         from memcli.store import retrievals
 
-        wanted, at = search.Filters(**filters), _now(now)
+        at = _now(now)
+        wanted = search.filters(at, **filters)
         label = labels.sensitivity(clearance)
         found = search.search(
             self.store, query, now=at, limit=limit, clearance=label, filters=wanted, as_of=as_of, fresh=fresh

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from memcli.base import clock, errors
+from memcli.base import errors
 from memcli.base.value import Value, value
 from memcli.engine import relations, search, work
 from memcli.index import document
@@ -63,7 +63,7 @@ def retrieve(
         labels.choice(name, "layer", LAYERS)
     if n < 1:
         raise errors.UsageError("the number of records is out of range", hint="1 or more")
-    wanted = search.Filters(since=_since(now, last_hours), min_importance=labels.unit(min_importance, "min_importance"))
+    wanted = search.filters(now, last_hours=last_hours, min_importance=min_importance)
     asked = layers or LAYERS
     graph = relations.Graph(store, now, clearance) if concept is not None and "facts" in asked else None
     found: dict[str, list[Fact | Episode | Procedure]] = {}
@@ -87,14 +87,6 @@ def retrieve(
         summary=redact.mask(""),
     )
     return made.replace(summary=redact.mask(_summary(made, store, now)))
-
-
-def _since(now: datetime, hours: float | None) -> datetime | None:
-    if hours is None:
-        return None
-    if not 0 <= hours < 10**8:
-        raise errors.UsageError("that is no number of hours", hint="last_hours=24")
-    return clock.add_minutes(now, -round(hours * 60))
 
 
 def _about(record: "Fact | Episode | Procedure", concept: str, graph: "Graph | None") -> bool:

@@ -7,6 +7,7 @@ The index says where to look (memcli/index), `blend` in which order; every hit i
 import re
 from datetime import datetime
 
+from memcli.base import clock, errors
 from memcli.base.value import Value, value
 from memcli.engine import blend, features
 from memcli.index import document, rows
@@ -32,8 +33,11 @@ LAYERS = ("facts", "episodes", "procedures")
 EVERYWHERE = (*LAYERS, document.WORKING)
 # So many candidates are ranked, and no more are counted.
 MOST = 1000
+_ALL = 10**9
 # So many words make a question that a passage may answer without repeating any of them.
 _LEAST_QUESTION = 3
+# So many pairs of letters stand for a single one.
+_MOST_PAIRS = 8
 _PHRASE = re.compile(r'(-?)"([^"]+)"')
 
 
@@ -53,6 +57,43 @@ class Filters(Value):
     until: datetime | None = None
     min_confidence: float = 0.0
     min_importance: float = 0.0
+
+
+def filters(now: datetime, *, last_hours: float | None = None, **given: "Any") -> Filters:
+    """Filters of what a caller gave, checked: a single text counts as a list of one, words as "high" as their number.
+
+    last_hours: nothing that was last seen before. Raises UsageError.
+    """
+    wanted = Filters(**given)
+    several = {n: (v,) if isinstance(v := getattr(wanted, n), str) else tuple(v) for n in ("layers", "tags")}
+    for name in several["layers"]:
+        labels.choice(name, "layer", EVERYWHERE)
+    for name in ("domain", "source", "session", "outcome", "concept", "prefix"):
+        if not isinstance(getattr(wanted, name), str | None):
+            raise errors.UsageError(f"{name} is not a text")
+    if wanted.outcome is not None:
+        labels.choice(wanted.outcome, "outcome", labels.OUTCOMES)
+    since = wanted.since if last_hours is None else hours_before(now, last_hours)
+    return wanted.replace(
+        **several,
+        since=_aware(since, "since"),
+        until=_aware(wanted.until, "until"),
+        min_confidence=labels.confidence(wanted.min_confidence),
+        min_importance=labels.unit(wanted.min_importance, "min_importance"),
+    )
+
+
+def _aware(at: datetime | None, name: str) -> datetime | None:
+    if at is not None and (not isinstance(at, datetime) or at.tzinfo is None):
+        raise errors.UsageError(f"{name} is no time with a zone", hint="datetime.now(timezone.utc)")
+    return at
+
+
+def hours_before(now: datetime, hours: float) -> datetime | None:
+    """The instant so many hours before now. Raises UsageError."""
+    if isinstance(hours, bool) or not isinstance(hours, int | float) or not 0 <= hours < 10**8:
+        raise errors.UsageError("that is no number of hours", hint="0 or more, such as 24")
+    return clock.add_minutes(now, -round(hours * 60))
 
 
 @value
@@ -100,13 +141,17 @@ def search(
 ) -> Found:
     """Records that hold words of the query. An empty query finds everything that passes the filters, by importance,
     confidence and recency. as_of: what was known then; fresh: compare every file with the index first; session: whose
-    working memory is searched too (None: that of the filters), which has no past."""
+    working memory is searched too (None: that of the filters), which has no past; limit: 0 = all. Raises UsageError."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+        raise errors.UsageError("the number of records is out of range", hint="1 or more; 0 = all")
+    _aware(as_of, "as_of")
+    limit = limit or _ALL
     wanted = filters or Filters()
     asked = _parse(query)
     mind = _in_mind(store, wanted.session if session is None else session, wanted, now, clearance, as_of)
 
     def found(corpus: Look, meaning: "Meaning | None") -> Found:
-        ranked = blend.rank(corpus, asked.text, as_of or now, MOST, meaning, candidates=most)
+        ranked = blend.rank(corpus, _paired(corpus, asked.text), as_of or now, MOST, meaning, candidates=most)
         return _served(corpus, [s for s in ranked if _counts(s, asked, wanted)], asked, wanted, limit)
 
     scope = _scope(wanted, asked)
@@ -130,6 +175,15 @@ def search(
         served = served.replace(withheld=served.withheld + mind.withheld)
     note = note or (mind.note if mind else "")
     return served.replace(note=note) if note else served
+
+
+def _paired(corpus: Look, text: str) -> str:
+    """The query with the pairs that are in the store in the place of a letter that stands in pairs only (words.terms)."""
+    for letter in words.lone(text):
+        sql = "SELECT term FROM vocabulary WHERE length(term) = 2 AND instr(term, ?) ORDER BY doc DESC, term LIMIT ?"
+        pairs = corpus.con.execute(sql, (letter, _MOST_PAIRS)).fetchall()
+        text = text.replace(letter, f" {' '.join(term for (term,) in pairs)} ") if pairs else text
+    return text
 
 
 def _in_mind(
@@ -211,7 +265,7 @@ def _scope(wanted: Filters, asked: _Query) -> Scope:
         conditions.append(f"instr(r.tags, :tag{i})")
         values[f"tag{i}"] = document.listed((tag,))
     phrases = tuple(p for phrase in asked.phrases if (p := tuple(words.terms(phrase))))
-    without = tuple(t for word in asked.without if " " not in word for t in words.terms(word)[:1])
+    without = tuple(t for word in asked.without if " " not in word and (t := tuple(words.terms(word))))
     return Scope(conditions=tuple(conditions), values=values, phrases=phrases, without=without)
 
 
@@ -259,7 +313,7 @@ def _holds(fields: tuple[tuple[str, ...], tuple[str, ...]], asked: _Query) -> bo
     if not all(p in text for p in asked.phrases):
         return False
     stems = set(words.terms(text))
-    return not any(w in text if " " in w else words.stem(w) in stems for w in asked.without)
+    return not any(w in text if " " in w else stems.issuperset(words.terms(w) or [""]) for w in asked.without)
 
 
 def passes(record: "Record", f: Filters) -> bool:

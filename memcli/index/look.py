@@ -231,7 +231,7 @@ class Look:
             f"SELECT {_COLUMNS} FROM words w JOIN record r ON r.rid = w.rowid JOIN stems s ON s.rid = r.rid"
             f" WHERE words MATCH :match AND r.layer < 2 AND {self._where} LIMIT :limit"
         )
-        listed = self._rows(sql, match=" AND ".join(map(_quoted, stems)), limit=limit)
+        listed = self._rows(sql, match=_all(stems), limit=limit)
         return [f for row in listed if (f := self.record(row)) is not None]
 
     def important(self, limit: int) -> list[Row]:
@@ -345,7 +345,9 @@ class Look:
         if stems:
             parts.append(f"({' OR '.join(map(_quoted, stems))})")
         match = " AND ".join(parts)
-        return f"({match}) NOT ({' OR '.join(map(_quoted, self.scope.without))})" if self.scope.without else match
+        if not self.scope.without:
+            return match
+        return f"({match}) NOT ({' OR '.join(f'({_all(stems_)})' for stems_ in self.scope.without)})"
 
     def _foremost(self, limit: int) -> list[Row]:
         """The rows that matter most without any question; ranking sorts them by its own weights."""
@@ -406,6 +408,10 @@ def phrase(text: str) -> tuple[str, ...]:
 
 def _stems(row: Row) -> set[str]:
     return {*row.strong.split(), *row.weak.split()}
+
+
+def _all(stems: "Iterable[str]") -> str:
+    return " AND ".join(map(_quoted, stems))
 
 
 def _quoted(stem: str) -> str:

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 class Scope(Value):
     """Which rows are wanted beside being current and cleared: SQL conditions on `record r`, with their named values.
 
-    phrases: stems that must stand side by side; without: stems that must not be there.
+    phrases: stems that must stand side by side; without: stems that must not all be there.
     """
 
     conditions: tuple[str, ...] = ()
     values: "dict[str, Any]" = {}  # noqa: RUF012 - nobody changes it
     phrases: tuple[tuple[str, ...], ...] = ()
-    without: tuple[str, ...] = ()
+    without: tuple[tuple[str, ...], ...] = ()
 
 
 @value

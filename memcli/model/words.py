@@ -107,6 +107,14 @@ def stem(word: str) -> str:
     return _stems(found[:1])[0] if found else ""
 
 
+def lone(text: str) -> list[str]:
+    """The words of one letter in scripts without spaces, which stand in texts as parts of pairs only."""
+    if text.isascii():
+        return []
+    found = _re(_WIDE_WORD).findall(fold(text))
+    return [word for word in found if len(word) == 1 and _re(_UNSPACED).fullmatch(word)]
+
+
 def version() -> str:
     """What the terms of a text depend on beside the text: this module and the release of the stemmer."""
     import Stemmer
