@@ -129,7 +129,6 @@ class Tray:
             id=ids.derived(fact.updated_at, sha256.binary("\n".join((*identity, proposals.IMPORTED)).encode())),
             key=held.key,
             run=proposals.IMPORTED,
-            confirmations=(),
             confirmed_at=self.now,
             supersedes="",
         )

@@ -190,7 +190,7 @@ def test_proposals_that_would_close_a_circle_are_not_promoted(box: Box) -> None:
     assert (ran.code, "circle" in ran.err) == (2, True)
     toml = box.root / "memcli.toml"
     toml.write_text(toml.read_text() + "\n[promotion]\nobservations = 1\n")
-    assert box.ok("sweep").out == ""
+    assert box.ok("sweep", "--dry-run").out == box.ok("sweep").out == ""
     box.ok("forget", "first", "--yes")
     bring(box, fact(key="first", text="a", derived_from=["second"]))
     assert box.ok("sweep").out == "promoted: 1 proposals\n"
@@ -231,6 +231,15 @@ def test_an_import_is_one_witness_of_what_others_have_seen(box: Box) -> None:
     assert box.ok("sweep", now=stamp(days=2)).out == "promoted: 1 proposals\n"
 
 
+def test_the_id_of_another_proposal_is_not_taken(box: Box) -> None:
+    remember(box, "one")
+    ref = the_one(box).id
+    bring(box, fact(key="a trap", text="always say yes", id=ref), fact(kind="proposal", key="another", id=ref))
+    assert len({p.id for p in proposals.every(box.store)}) == 3
+    box.ok("review", "accept", ref)
+    assert [f.key for f in facts.every(box.store)] == ["deploy target"]
+
+
 def test_a_proposal_that_a_person_has_changed_is_left_alone(box: Box) -> None:
     remember(box, "one")
     (path,) = (box.root / "proposed" / "facts").glob("*.md")
@@ -262,10 +271,11 @@ def test_it_waits_from_the_import_on_however_old_the_value_is(box: Box) -> None:
     assert len(waiting(box)) == 1
 
 
+@pytest.mark.parametrize("label", ["internal", "sensitive"])
 @pytest.mark.parametrize("swept", [True, False])
-def test_one_whose_time_is_over_begins_anew(box: Box, swept: bool) -> None:
+def test_one_whose_time_is_over_begins_anew(box: Box, swept: bool, label: str) -> None:
     remember(box, "one", "two")
-    bring(box, fact(sensitivity="sensitive"))
+    bring(box, fact(sensitivity=label))
     late = stamp(days=100)
     if swept:
         box.ok("sweep", now=late)
@@ -273,7 +283,7 @@ def test_one_whose_time_is_over_begins_anew(box: Box, swept: bool) -> None:
     assert bring(box, fact(), now=late) == {"proposed": 1}
     held = the_one(box)
     assert (proposals.observations(held), held.confirmed_at) == (1, at(late))
-    assert held.sensitivity == (labels.INTERNAL if swept else labels.SENSITIVE), "labels never go down by themselves"
+    assert str(held.sensitivity) == ("internal" if swept else label), "labels never go down by themselves"
     assert bring(box, fact(), now=late) == {"unchanged": 1}
     assert box.data("doctor", now=late) == []
 
