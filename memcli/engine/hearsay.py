@@ -68,8 +68,10 @@ class Tray:
             return
         if dry_run:
             self._plan(rows)
-            for held in self._held.values():  # kept for later lines that say the same, but not their texts
-                held.stored, held.ready = _slim(held.stored), _slim(held.ready)
+            for _, fact in rows:  # kept for later lines that say the same, but not their texts
+                held = self._held.get(proposals.same(fact.key, fact.text))
+                if held is not None:
+                    held.stored, held.ready = _slim(held.stored), _slim(held.ready)
             return
         with self.store.writing(patient=True) as w:
             self._plan(rows)

@@ -132,6 +132,24 @@ def test_another_value_of_a_key_waits_as_a_contradiction(box: Box) -> None:
     assert {(i["text"], i["rival"]) for i in listed} == {("Fly.io", "Heroku"), ("Render", "Heroku")}
 
 
+def test_what_an_import_proposes_reaches_no_model(box: Box) -> None:
+    box.set("deploy target", "Heroku", "--source", "user:anna")
+    for source in ({"id": "anna", "kind": "user"}, None):
+        bring(box, fact(text=f"{CANARY} {source}", source=source), fact(key="port", text=f"{CANARY} {source}"))
+    for words in (
+        ("recall", "what is the deploy target?"),
+        ("recall", "the deploy target is Heroku", "--goal", "verify_claim"),
+        ("recall", "the port is 80", "--goal", "verify_claim"),
+        ("retrieve", "deploy target"),
+        ("context", "deploy target", "--untrusted"),
+        ("search", f"deploy target {CANARY}"),
+        ("graph",),
+    ):
+        for form in ((), ("--json",)):
+            said = box.run(*words, *form).out
+            assert CANARY not in said.replace(f"deploy target {CANARY}", ""), words
+
+
 @pytest.mark.parametrize("damage", ["{", "half a merge\n<<<<<<< a\n=======\n>>>>>>> b\n"])
 def test_a_damaged_fact_is_left_alone_and_the_line_waits(box: Box, damage: str) -> None:
     box.set("deploy target", "Fly.io")
