@@ -15,7 +15,8 @@ import memcli
 from memcli.cli import main
 from memcli.engine.memory import Memory
 from memcli.model import keys
-from memcli.store import facts, folder
+from memcli.model.records import Fact
+from memcli.store import facts, folder, proposals
 
 NOW = "2026-11-15T09:00:00Z"
 PACKAGE_PARENT = Path(memcli.__file__).parents[1]
@@ -118,6 +119,12 @@ class Box:
         """The Python face, opened anew."""
         return Memory(self.store)
 
+    def at_once(self) -> "Box":
+        """From here on an import that is not trusted writes its facts at once, as the settings allow."""
+        toml = self.root / "memcli.toml"
+        toml.write_text(toml.read_text() + '\n[promotion]\nimport = "immediate"\n')
+        return self
+
     def words(self, *argv: str, now: str | None = None) -> list[str]:
         """The whole command line for this store."""
         return ["--store", str(self.root), "--now", now or self.now, *argv]
@@ -135,6 +142,10 @@ class Box:
     def data(self, *argv: str, now: str | None = None, stdin: bytes = b"") -> Any:
         """What a call that must succeed says with --json."""
         return self.ok(*argv, "--json", now=now, stdin=stdin).data
+
+    def kept(self) -> dict[str, Fact]:
+        """Facts and proposals by key, whatever their label; of one key the last by file name."""
+        return {f.key: f for f in (*facts.every(self.store), *proposals.every(self.store))}
 
     def get(self, key: str, *, now: str | None = None) -> str:
         """The value of a fact, whatever its label."""

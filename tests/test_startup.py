@@ -213,7 +213,9 @@ def test_the_program_says_what_main_says(argv: list[str], store: str, start: Sta
 def test_a_long_output_arrives_whole(store: str, tmp_path: Path, start: Start) -> None:
     rows = [{"kind": "fact", "key": f"key {n}", "text": "x" * 500, "sensitivity": "public"} for n in range(500)]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert start(PROGRAM, "--store", store, "import", "jsonl", str(tmp_path / "rows.jsonl")).returncode == 0
+    assert (
+        start(PROGRAM, "--store", store, "import", "jsonl", str(tmp_path / "rows.jsonl"), "--trusted").returncode == 0
+    )
     listed = start(PROGRAM, "--store", store, "fact", "list", "--jsonl", shell='"$@" | cat')
     assert listed.stdout.count(b"\n") == 502
 

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 FORMATS = ("jsonl",)
 FOREIGN = ("cognitive-core",)
+_COUNTS = ("created", "proposed", "superseded", "updated", "unchanged", "archived")
 _SHOWN_BAD = 20
+_ALONE = {
+    False: "their keys have other values here (--supersede replaces those)",
+    True: "another value or another file has their place here; memcli doctor names the files",
+}
 _DROPPED = {
     "embeddings": "embeddings dropped: they are of another model",
     "access_counts": "access counts dropped",
@@ -40,9 +45,10 @@ def import_(
 ) -> Output:
     """Bring records in: from a file with one record a line (jsonl), or the memory of cognitive-core. A second run adds nothing.
 
-    Records keep what they say of their source but count at most as medium, unless --trusted says that this is a backup
-    of your own store. A key that has another value here is left alone unless --supersede is given. Bad lines are
-    counted and named by number, and never stop the rest. What was purged here is passed over and counted.
+    Facts only wait in proposed/, for `memcli review`, unless --trusted says that this is a backup of your own store;
+    promotion.import in memcli.toml changes that. Records keep what they say of their source but count at most as medium.
+    With --trusted a key that has another value here is left alone unless --supersede is given. Bad lines are counted and
+    named by number, and never stop the rest. What was purged here is passed over and counted.
 
     With cognitive-core the path is its memory folder, one of the four JSON files in it, or memory.db. It is only read.
 
@@ -72,20 +78,28 @@ def import_(
 
 def _said(report: "Report", brought: "Brought | None" = None, *, dry_run: bool) -> Output:
     """What an import says, and of another system's memory also what was read and what has no place here."""
-    counts = {n: getattr(report, n) for n in ("created", "superseded", "updated", "unchanged", "archived")}
-    data = {**counts, "conflicts": list(report.conflicts), "masked": report.masked, "restricted": report.restricted}
+    counts = {n: getattr(report, n) for n in _COUNTS}
+    data = {
+        **counts,
+        "left_out": report.left_out,
+        "conflicts": list(report.conflicts),
+        "masked": report.masked,
+        "restricted": report.restricted,
+    }
     data["purged"] = report.purged
     data["bad"] = [{"line": number, "why": why} for number, why in report.bad]
     word = "would import" if dry_run else "imported"
     said = f"{word}: {_listed(counts)}\n"
-    notes = _notes(report, brought.places if brought else {})
+    notes = _notes(report, brought.places if brought else {}, dry_run=dry_run)
     if brought:
         for row in data["bad"]:
             row["place"] = brought.places.get(row["line"], "")
         data |= {"read": brought.read, "dropped": brought.dropped, "faults": list(brought.faults)}
         said = f"read: {_listed(brought.read)}\n{said}"
         notes = (*brought.faults, *notes, *(f"{n} {_DROPPED[k]}" for k, n in brought.dropped.items() if n))
-    return Output(data, said, notes=notes, exit_code=4 if report.bad and not any(counts.values()) else 0)
+    return Output(
+        data, said, notes=notes, exit_code=4 if report.bad and not any((*counts.values(), report.left_out)) else 0
+    )
 
 
 def _listed(counts: "dict[str, int]") -> str:
@@ -147,13 +161,23 @@ def _opened(path: str) -> "BinaryIO":
         raise errors.NotFound("this is a folder, not a file", path=path) from None
 
 
-def _notes(report: "Report", places: "dict[int, str]") -> tuple[str, ...]:
-    bad, conflicts = report.bad, report.conflicts
+def _notes(report: "Report", places: "dict[int, str]", *, dry_run: bool) -> tuple[str, ...]:
+    bad, conflicts, waiting = report.bad, report.conflicts, report.proposed
     notes = [f"{places.get(number) or f'line {number}'}: {why}" for number, why in bad[:_SHOWN_BAD]]
     if len(bad) > _SHOWN_BAD:
         notes.append(f"{len(bad) - _SHOWN_BAD} more bad {'records' if places else 'lines'}")
+    if waiting:
+        wait = "would wait" if dry_run else "waits" if waiting == 1 else "wait"
+        notes.append(
+            f"{waiting} fact{'' if waiting == 1 else 's'} {wait} in proposed/: memcli review list shows them; "
+            "--trusted writes them at once when the file is your own"
+        )
+    if report.left_out:
+        notes.append(
+            f"{report.left_out} former value{'' if report.left_out == 1 else 's'} left out: --trusted takes them in"
+        )
     if conflicts:
-        notes.append(f"{len(conflicts)} left alone: their keys have other values here (--supersede replaces those)")
+        notes.append(f"{len(conflicts)} left alone: {_ALONE[report.gated]}")
     if report.purged:
         notes.append(f"{report.purged} left out: they were purged here (--include-forgotten takes them in)")
     if report.masked:

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from memcli.engine.review import Item
     from memcli.engine.revisions import Change
 
+_LEFT = {
+    "contradicting": "left: they stand against a fact or each other; memcli review list shows them",
+    "withheld": "left: withheld, their label is above the clearance",
+    "left": "left: denied, edited, purged, of a blocked source, or a file is in the way; memcli review list shows them",
+}
+
 
 def list_(ctx: Context, *, kind: tuple[str, ...] = (), clearance: str = "internal") -> Listing:
     """List what waits for review: proposals, procedures, doubts, hand edits, stale facts, contradictions, echoes.
@@ -47,15 +53,58 @@ def show(ctx: Context, ref: str, *, reveal: bool = False) -> Output:
     return Output(row, "".join(f"{k}: {v}\n" for k, v in row.items() if v))
 
 
-def accept(ctx: Context, ref: str, *, by: str | None = None) -> Output:
+def accept(
+    ctx: Context,
+    ref: str | None = None,
+    *,
+    by: str | None = None,
+    all__: bool = False,
+    via: str | None = None,
+    clearance: str | None = None,
+    dry_run: bool = False,
+    yes: bool = False,
+) -> Output:
     """Say yes: promote a proposal, approve a procedure, keep a doubted fact, take over a hand edit.
 
+    --all promotes every proposal that nothing speaks against, or with --via import every such one from an import. It asks
+    on a terminal and needs --yes elsewhere. What stands against a fact or another proposal is left, and so is what is
+    above the clearance or was denied, edited, purged or blocked; it says how many.
+
     Example: memcli review accept 0d6a0f1b2c3d --by user:anna
+    Example: memcli review accept --all --via import --dry-run
     """
     from memcli.engine import review
 
+    if (ref is None) != all__:
+        raise errors.UsageError("name one item, or all proposals with --all")
+    if all__:
+        return _accept_all(ctx, via or "", labels.sensitivity(clearance or "internal"), by, dry_run=dry_run, yes=yes)
+    if ref is None or via is not None or clearance is not None or dry_run or yes:
+        raise errors.UsageError("this option needs --all", hint="memcli review accept --all --via import --dry-run")
     store, now = session.store(ctx), session.now(ctx)
     return _done(review.accept(store, ref, now=now, by=by, default_kind=session.writer_kind()), "accepted")
+
+
+def _accept_all(
+    ctx: Context, via: str, clearance: labels.Sensitivity, by: str | None, *, dry_run: bool, yes: bool
+) -> Output:
+    from memcli.engine import approval
+
+    store, now, kind = session.store(ctx), session.now(ctx), session.writer_kind()
+
+    def run(*, dry_run: bool) -> "approval.Accepted":
+        return approval.accept_all(
+            store, now=now, via=via, by=by, clearance=clearance, dry_run=dry_run, default_kind=kind
+        )
+
+    found = run(dry_run=True)
+    if not dry_run and found.accepted:
+        session.confirm(f"Accept {found.accepted} proposals?", yes=yes)
+        found = run(dry_run=False)
+    how = "would accept" if dry_run else "accepted"
+    counts = {n: getattr(found, n) for n in ("accepted", "contradicting", "withheld", "left")}
+    notes = tuple(f"{counts[n]} {why}" for n, why in _LEFT.items() if counts[n])
+    return Output({"how": how, "kind": "proposal", **counts}, f"{how} {found.accepted}\n", notes=notes)
 
 
 def reject(ctx: Context, ref: str, *, by: str | None = None) -> Output:

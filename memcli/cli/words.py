@@ -105,6 +105,8 @@ WORDS: dict[str, str] = {
     "prefix": "only keys that start so",
     "n": "the most records to show; 0 shows all",
     "all": "every fact that was made or edited by hand",
+    "all__": "every proposal that nothing speaks against",
+    "via": "only what came this way: import",
     "all_": "every session that has a working memory",
     "allow": "let the command that this setting names run on this machine",
     "since": "only from this time on (RFC 3339), or back from now: 36h, 30d",

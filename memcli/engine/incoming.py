@@ -7,7 +7,7 @@ backup of one's own store.
 
 from datetime import datetime
 
-from memcli.base import clock, ids, sha256
+from memcli.base import clock, files, ids, sha256
 from memcli.engine import intake
 from memcli.model import keys, labels, records, redact, sidecar
 from memcli.model.records import Episode, Fact, Procedure, Source, SourceRecord
@@ -15,6 +15,7 @@ from memcli.store import archive, procedures, sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from memcli.model.settings import Settings
@@ -308,6 +309,16 @@ def _exact(raw: "dict[str, Any]", name: str) -> datetime | None:
     if not isinstance(found, str):
         raise BadLine(f"{name} is not an instant")
     return clock.parse(found)
+
+
+def check_storable(encode: "Callable[[Any], tuple[bytes, bytes]]", record: "Any") -> None:
+    """Raises BadLine for what no file can hold: one such line must not stop the batch that it is in."""
+    try:
+        size = max(map(len, encode(record)))
+    except ValueError:
+        raise BadLine("it holds what no file can: a list or object too deep, a number too long or no number") from None
+    if size > files.MAX_FILE_BYTES:
+        raise BadLine("the record would be larger than 1 MiB")
 
 
 def ending(archived: object) -> tuple[str, datetime | None]:

@@ -1,20 +1,21 @@
 """Bringing JSON lines into a store: in bulk, crash-safe, idempotent, and nothing gains trust by saying so.
 
-What a line may say is decided in `engine/incoming.py`, what becomes of it here. One bad line never stops the rest.
+What a line may say is decided in `engine/incoming.py`, what becomes of it here, and of what is only proposed in
+`engine/hearsay.py`. One bad line never stops the rest.
 """
 
 from datetime import datetime
 
-from memcli.base import errors, files, ids
+from memcli.base import errors, ids
 from memcli.base.value import Value, value
-from memcli.engine import incoming, lineage, remember
-from memcli.model import labels, policy, records, sidecar
+from memcli.engine import hearsay, incoming, lineage, promotion, remember
+from memcli.model import labels, policy, sidecar
 from memcli.model.records import Episode, Fact, Procedure, SourceRecord
-from memcli.store import archive, episodes, facts, monthly, procedures, proposals, sources
+from memcli.store import archive, episodes, facts, monthly, procedures, sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any, BinaryIO, TypedDict
 
     from memcli.store.folder import Store
@@ -38,7 +39,11 @@ _BATCH_BYTES = 32 << 20
 
 @value
 class Report(Value):
-    """What an import did (or with dry_run would do): counts by outcome, bad lines as (number, why), things to say."""
+    """What an import did (or with dry_run would do): counts by outcome, bad lines as (number, why), things to say.
+
+    conflicts: lines that were left alone; gated: the file could only propose facts; proposed: those that wait in
+    `proposed/` now; left_out: its former values, and values whose time had run out.
+    """
 
     created: int
     superseded: int
@@ -50,11 +55,16 @@ class Report(Value):
     masked: int
     restricted: int
     purged: int = 0
+    gated: bool = False
+    proposed: int = 0
+    left_out: int = 0
 
 
 class Loader:
     """One import. trusted: the store's own backup; supersede: different values of existing keys win.
 
+    Without `trusted` facts are only proposed, unless the setting promotion.import says otherwise; then nothing is
+    superseded, and to ask for it raises UsageError.
     include_forgotten: also values that were purged, which else are passed over and counted; their tombstones go.
     """
 
@@ -69,6 +79,12 @@ class Loader:
         include_forgotten: bool = False,
     ) -> None:
         self.store, self.now, self.trusted, self.supersede, self.dry_run = store, now, trusted, supersede, dry_run
+        self.gated = not trusted and promotion.gated(store, "import")
+        if supersede and self.gated:
+            raise errors.UsageError(
+                "without trust an import only proposes facts, so there is nothing to supersede",
+                hint='--trusted if the file is your own, or import = "immediate" below [promotion] in memcli.toml',
+            )
         self.counts = dict.fromkeys(("created", "superseded", "updated", "unchanged", "archived"), 0)
         self.conflicts: list[int] = []
         self.bad: list[tuple[int, str]] = []
@@ -76,6 +92,8 @@ class Loader:
         self._include_forgotten, self.purged = include_forgotten, 0
         self._reader = incoming.Reader(store.settings, now, trusted=trusted)
         self._web = lineage.Web(store)
+        self._tray = hearsay.Tray(store, now, trusted=trusted, gated=self.gated, sound=self._sound)
+        self.left_out = 0
         self._facts: dict[str, tuple[int, Fact]] = {}
         self._former: dict[str, list[tuple[Fact, str, datetime]]] = {}
         self._episodes: dict[str, dict[str, Episode]] = {}
@@ -97,20 +115,31 @@ class Loader:
                 self.bad.append((number, e.message))
             held += len(line)
             # Not inside: what a flush raises is not the fault of this line.
-            if len(self._facts) >= BATCH or self._held >= _EPISODE_BATCH or held > _BATCH_BYTES:
-                self._flush_facts()
-                self._flush_episodes()
+            waiting = max(len(self._facts), len(self._tray.rows))
+            if waiting >= BATCH or self._held >= _EPISODE_BATCH or held > _BATCH_BYTES:
+                self._flush()
                 held = 0
-        self._flush_facts()
-        self._flush_episodes()
+        self._flush()
         self._flush_ended()
+        return self._report()
+
+    def _flush(self) -> None:
+        self._flush_facts()
+        self._tray.flush(dry_run=self.dry_run)
+        self._flush_episodes()
+
+    def _report(self) -> Report:
+        tray = self._tray
+        counts = self.counts | {n: self.counts.get(n, 0) + more for n, more in tray.counts.items()}
         return Report(
-            **self.counts,
-            conflicts=tuple(self.conflicts),
-            bad=tuple(sorted(self.bad)),
+            **counts,
+            conflicts=tuple(sorted((*self.conflicts, *tray.in_the_way))),
+            bad=tuple(sorted((*self.bad, *tray.bad))),
             masked=self._reader.masked,
             restricted=self._reader.restricted,
             purged=self.purged,
+            gated=self.gated,
+            left_out=self.left_out,
         )
 
     def _forgotten(self, layer: str, key: str, text: str) -> bool:
@@ -134,7 +163,7 @@ class Loader:
         elif kind == "episode":
             self._take_episode(raw, is_long=is_long)
         elif kind == "proposal":
-            self._put_proposal(self._reader.fact(raw))
+            self._propose(number, self._reader.fact(raw))
         elif kind == "procedure":
             self._put_procedure(number, self._reader.procedure(raw))
         elif kind == "source":
@@ -145,12 +174,15 @@ class Loader:
     def _take_fact(self, number: int, raw: "dict[str, Any]", *, is_long: bool) -> None:
         fact = self._reader.fact(raw)
         if is_long or fact.header or fact.relations:
-            _check_storable(facts.encode, fact)
+            incoming.check_storable(facts.encode, fact)
         if self._forgotten(facts.LAYER, fact.key, fact.text):
             return
         archived = raw.get("archived")
         if archived is not None:
             self._take_former(fact, archived)
+            return
+        if self.gated:
+            self._wait(number, fact)
             return
         if fact.key in self._facts:
             self._flush_facts()
@@ -158,6 +190,9 @@ class Loader:
 
     def _take_former(self, fact: Fact, archived: object) -> None:
         reason, at = incoming.ending(archived)
+        if self.gated:
+            self.left_out += 1
+            return
         self._former.setdefault(fact.key, []).append((fact, reason, at or self.now))
         self._reader.last[fact.key] = fact.id
 
@@ -243,7 +278,7 @@ class Loader:
     def _take_episode(self, raw: "dict[str, Any]", *, is_long: bool) -> None:
         episode = self._reader.episode(raw)
         if is_long:
-            _check_storable(lambda e: (monthly.encode(e), b""), episode)
+            incoming.check_storable(lambda e: (monthly.encode(e), b""), episode)
         if self._forgotten(episodes.LAYER, "", episode.text or episode.task):
             return
         archived = raw.get("archived")
@@ -300,23 +335,18 @@ class Loader:
         self.counts["unchanged"] += len(by_id) - len(new) - len(stricter)
         return sorted(new, key=lambda e: (e.at, e.id)), stricter
 
-    def _put_proposal(self, made: Fact) -> None:
+    def _propose(self, number: int, made: Fact) -> None:
         """Propose it, or add to the same proposal here: the stricter label, and from one's own backup its witnesses."""
         made = made.replace(supersedes="")
-        _check_storable(facts.encode, made)
-        if self._forgotten(facts.LAYER, made.key, made.text):
-            return
-        old = proposals.find(self.store, made.key, made.text)
-        how, ready = "created", made
-        if old is not None:
-            ready = old.replace(sensitivity=max(old.sensitivity, made.sensitivity))
-            if self.trusted and old.state == "ok":
-                ready = _united(ready, made)
-            how = "unchanged" if ready == old or old.state != "ok" else "updated"
-        self.counts[how] += 1
-        if how != "unchanged" and not self.dry_run:
-            with self.store.writing(patient=True) as w:
-                proposals.put(w, ready, old)
+        incoming.check_storable(facts.encode, made)
+        if not self._forgotten(facts.LAYER, made.key, made.text):
+            self._wait(number, made)
+
+    def _wait(self, number: int, made: Fact) -> None:
+        if self.gated and policy.expired(made, self.now):
+            self.left_out += 1  # a former value, though nobody has swept it out
+        else:
+            self._tray.rows.append((number, made))
 
     def _put_procedure(self, number: int, made: Procedure) -> None:
         if self.dry_run:
@@ -338,10 +368,10 @@ class Loader:
         """
         old = procedures.get(self.store, made.key)
         if old is None:
-            _check_storable(procedures.encode, made)
+            incoming.check_storable(procedures.encode, made)
             return "created", made, None
         made = made.replace(name=old.name, sensitivity=max(made.sensitivity, old.sensitivity))
-        _check_storable(procedures.encode, made)
+        incoming.check_storable(procedures.encode, made)
         twin = made.replace(id=old.id)
         if old.file_state == "ok" and procedures.encode(old) == procedures.encode(twin):
             return "unchanged", None, old
@@ -366,21 +396,6 @@ class Loader:
         self.counts["unchanged" if old == record else "created" if old is None else "updated"] += 1
 
 
-def _united(old: Fact, made: Fact) -> Fact:
-    """A proposal with the witnesses of another that says the same; the one that observed it first stays the first."""
-    first = records.Opinion(source=str(made.source), run=made.run, at=made.created_at)
-    own = records.Opinion(source=str(old.source), run=old.run, at=old.created_at)
-    known = {policy.witness(o) for o in (own, *old.confirmations)}
-    more = {policy.witness(o): o for o in (first, *made.confirmations) if policy.witness(o) not in known}
-    doubted = {policy.witness(o) for o in old.denials}
-    seen = [t for t in (old.confirmed_at, made.confirmed_at) if t]
-    return old.replace(
-        confirmations=(*old.confirmations, *more.values()),
-        denials=(*old.denials, *(o for o in made.denials if policy.witness(o) not in doubted)),
-        confirmed_at=max(seen, default=None),
-    )
-
-
 def lines(stream: "BinaryIO") -> "Iterator[bytes]":
     """The lines of a stream, however long one is: what is beyond the limit is skipped, not held. Raises UsageError."""
     while line := stream.readline(MAX_LINE_BYTES + 1):
@@ -391,18 +406,6 @@ def lines(stream: "BinaryIO") -> "Iterator[bytes]":
             skipped += len(line)
             if skipped > _MOST_SKIPPED_BYTES:
                 raise errors.UsageError("this is no JSON-lines file: it has a line without end")
-
-
-def _check_storable(encode: "Callable[[Any], tuple[bytes, bytes]]", record: "Any") -> None:
-    """Raises incoming.BadLine for what no file can hold: one such line must not stop the batch that it is in."""
-    try:
-        size = max(map(len, encode(record)))
-    except ValueError:
-        raise incoming.BadLine(
-            "it holds what no file can: a list or object too deep, a number too long or no number"
-        ) from None
-    if size > files.MAX_FILE_BYTES:
-        raise incoming.BadLine("the record would be larger than 1 MiB")
 
 
 def _parse(line: bytes) -> "dict[str, Any]":

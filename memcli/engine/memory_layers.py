@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from memcli.engine.approval import Accepted
     from memcli.engine.evidence import Bundle
     from memcli.engine.monitoring import Retrievals
     from memcli.engine.opinions import Said
@@ -338,6 +339,21 @@ class Layers:
         from memcli.engine import review
 
         return review.accept(self.store, ref, now=instant(now), by=by)
+
+    def review_accept_all(
+        self,
+        *,
+        via: str = "",
+        by: str | None = None,
+        clearance: str = "internal",
+        dry_run: bool = False,
+        now: datetime | None = None,
+    ) -> "Accepted":
+        """Say yes to every proposal that nothing speaks against; see engine.approval.accept_all."""
+        from memcli.engine import approval
+
+        limit = labels.sensitivity(clearance)
+        return approval.accept_all(self.store, now=instant(now), via=via, by=by, clearance=limit, dry_run=dry_run)
 
     def review_reject(self, ref: str, *, by: str | None = None, now: datetime | None = None) -> "Item":
         """Say no; see engine.review.reject."""

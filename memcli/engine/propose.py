@@ -12,12 +12,12 @@ from memcli.base.value import Value, value
 from memcli.engine import promotion
 from memcli.model import keys, labels, policy, redact
 from memcli.model.labels import Sensitivity
-from memcli.model.records import Fact, Opinion, Source
+from memcli.model.records import Fact, Source
 from memcli.store import episodes, facts, proposals, tombstones
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from memcli.store.folder import Store, Writing
 
@@ -84,7 +84,7 @@ def plan(store: "Store", claim: Claim, now: datetime) -> Proposed | None:
         return Proposed(fact=made, how="proposed")
     if old.state != "ok" or proposals.same(old.key, old.text) != proposals.same(made.key, made.text):
         return Proposed(fact=old, how="unchanged")  # a person has changed it
-    return _again(old, made, now)
+    return again(old, made, now)
 
 
 def write(w: "Writing", claims: "Iterable[Claim]", now: datetime) -> list[Proposed]:
@@ -109,7 +109,7 @@ def _write(w: "Writing", found: Proposed, now: datetime) -> Fact:
         return proposals.put(w, found.fact, None if lapsed else old)
     if old is None or lapsed:
         return promotion.settle(w, found.fact, now)
-    more = _again(old, found.fact, now).fact  # what others have observed before counts for it
+    more = again(old, found.fact, now).fact  # what others have observed before counts for it
     stored = promotion.settle(w, more.replace(confidence=found.fact.confidence), now, witnesses=more.confirmations)
     proposals.remove(w, [(old, "promoted")], now)
     return stored
@@ -165,18 +165,26 @@ def _purged(store: "Store", key: str, text: str) -> bool:
 def _fact(store: "Store", made: Fact, now: datetime) -> Fact | None:
     """The current fact of this key, however its first letters are written."""
     with facts.Shelf(store) as shelf:
-        for key in dict.fromkeys((made.key, made.key.lower(), made.key[:1].upper() + made.key[1:], made.key.title())):
-            found = shelf.get(key)
-            if found is not None and policy.current(found, now, store.settings):
-                return found
-    return None
+        return current(store, shelf, made.key, now)
 
 
-def _again(old: Fact, made: Fact, now: datetime) -> Proposed:
+def current(store: "Store", shelf: facts.Shelf, key: str, now: datetime) -> Fact | None:
+    """The current fact of a key, or of the same with other first letters."""
+    return next((f for f in of_key(shelf, key) if policy.current(f, now, store.settings)), None)
+
+
+def of_key(shelf: facts.Shelf, key: str) -> "Iterator[Fact]":
+    """The fact of a key, and those of the same with other first letters, current or not."""
+    for each in dict.fromkeys((key, key.lower(), key[:1].upper() + key[1:], key.title())):
+        found = shelf.get(each)
+        if found is not None:
+            yield found
+
+
+def again(old: Fact, made: Fact, now: datetime) -> Proposed:
     """The same seen once more: another run is one more witness, and a stricter label holds."""
-    opinion = Opinion(source=str(made.source), run=made.run, at=now)
-    first = Opinion(source=str(old.source), run=old.run, at=old.created_at)
-    spoken = {policy.witness(o) for o in (first, *old.confirmations, *old.denials)}
+    opinion = proposals.first(made).replace(at=now)
+    spoken = {policy.witness(o) for o in (proposals.first(old), *old.confirmations, *old.denials)}
     label = max(old.sensitivity, made.sensitivity)
     if policy.witness(opinion) in spoken and label == old.sensitivity:
         return Proposed(fact=old, how="unchanged")

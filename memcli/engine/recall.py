@@ -222,13 +222,17 @@ class _Recall:
         return pairs
 
     def rivals(self, keys: "Iterable[str]") -> list[Fact]:
-        """Proposals of these keys that this reader may see and that still stand."""
+        """Proposals of these keys that this reader may see and that still stand.
+
+        What an import proposes contradicts nothing: a file could bring its text before a model that way.
+        """
         asked, blocked = self.asked, self.pools.looks[rows.FACT].blocked
         return [
             p
             for p in proposals.of_keys(self.store, keys)
             if policy.cleared(p.sensitivity, asked.clearance)
             and p.source.id not in blocked
+            and not p.source.via
             and not promotion.lapsed(self.store, p, asked.now)
         ]
 

@@ -51,7 +51,8 @@ class Item(Value):
 def queue(store: "Store", now: datetime) -> list[Item]:
     """Everything that waits, in the order of KINDS, whatever its label: callers show only what the reader may see."""
     live = [f for f in facts.every(store) if policy.current(f, now, store.settings)]
-    found = [_proposal(store, p, now) for p in proposals.every(store) if not promotion.lapsed(store, p, now)]
+    known = {f.key: f for f in live}
+    found = [_proposal(store, p, known, now) for p in proposals.every(store) if not promotion.lapsed(store, p, now)]
     found += [i for p in procedures.every(store) if (i := _procedure(p, now)) is not None]
     failed = verify.stale(store)
     for fact in live:
@@ -170,8 +171,9 @@ def _keep(store: "Store", item: Item, opinion: Opinion, now: datetime) -> None:
         facts.put(w, kept, fact)
 
 
-def _proposal(store: "Store", p: Fact, now: datetime) -> Item:
-    rival = promotion.rival(store, p, now)
+def _proposal(store: "Store", p: Fact, known: dict[str, Fact], now: datetime) -> Item:
+    rival = known.get(p.key)
+    rival = rival if rival is not None and promotion.contradicts(p, rival, now, store) else None
     label = max(p.sensitivity, rival.sensitivity) if rival else p.sensitivity
     seen = proposals.observations(p)
     why = f"seen in {seen} independent run{'s' if seen != 1 else ''}" + ("; another value is known" if rival else "")

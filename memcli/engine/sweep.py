@@ -201,9 +201,10 @@ def _end_episodes(w: "Writing", month: str, due: list[Action], now: datetime) ->
 
 def _proposed(store: "Store", now: datetime) -> list[Action]:
     """Proposals that have been seen often enough, or whose time has run out."""
-    ready = {p.id for p in promotion.due(store, now)}
+    held = list(proposals.every(store))
+    ready = {p.id for p in promotion.due(store, now, held)}
     found = []
-    for p in proposals.every(store):
+    for p in held:
         reason = (
             "promoted" if p.id in ready else "expired" if promotion.lapsed(store, p, now) and p.state == "ok" else ""
         )
@@ -215,10 +216,13 @@ def _proposed(store: "Store", now: datetime) -> list[Action]:
 def _settle_proposals(w: "Writing", due: list[Action], now: datetime) -> list[Action]:
     still = {(a.id, a.reason) for a in _proposed(w.store, now)}
     held = {p.id: p for p in proposals.every(w.store)}
-    good = [a for a in due if (a.id, a.reason) in still]
-    for action in good:
+    good = []
+    for action in (a for a in due if (a.id, a.reason) in still):
+        if action.reason == "promoted" and not promotion.sound(w.store, held[action.id]):
+            continue  # what came before it in this sweep would lead back to it
         if action.reason == "promoted":
             promotion.promote(w, held[action.id], now)
+        good.append(action)
     expired = [(held[a.id], "expired") for a in good if a.reason == "expired"]
     if expired:
         proposals.remove(w, expired, now)

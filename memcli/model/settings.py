@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 FORMAT = 1
+_GATED = {"import": "sources of kind import, and for imports that are not trusted, whatever source they name"}
 
 
 # name: (default, unit or choice, meaning)
@@ -46,7 +47,11 @@ TABLE: "dict[str, tuple[Any, str, str]]" = {
         "what is observed waits in `proposed/` to be promoted, or is a fact at once; `fact set` is never gated",
     ),
     **{
-        f"promotion.{kind}": ("", "gated | immediate", f"the same for sources of kind {kind}; empty = promotion.policy")
+        f"promotion.{kind}": (
+            "",
+            "gated | immediate",
+            f"the same for {_GATED.get(kind, f'sources of kind {kind}')}; empty = promotion.policy",
+        )
         for kind in labels.KIND_TRUST
     },
     "promotion.observations": (3, "runs", "independent observations after which a proposal becomes a fact"),

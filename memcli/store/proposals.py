@@ -1,8 +1,9 @@
 """Proposed facts on disk: seen, not yet promoted. Pairs of the same shape as facts, in `proposed/facts/`.
 
 The identity of a proposal is its key *and* what it says, both normalised, so that rival values of one key stand side by
-side and each gathers its own witnesses: `run` wrote it, every run in `confirmations` has observed it again. The file name
-follows from that identity, so two clones that learn the same thing write the same file.
+side and each gathers its own witnesses: `run` wrote it, every run in `confirmations` has observed it again. All imports
+together are one run, IMPORTED, whatever the files say. The file name follows from that identity, so two clones that learn
+the same thing write the same file.
 """
 
 import re
@@ -17,9 +18,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from memcli.base import files
     from memcli.store.folder import Store, Writing
 
 LAYER = "proposed/facts"
+IMPORTED = "import"
 _PARTS = ("proposed", "facts")
 
 
@@ -33,12 +36,37 @@ def find(store: "Store", key: str, text: str) -> Fact | None:
 
     One that was edited by hand since says something else now; it still holds the place of what it was.
     """
-    with store.folder(*_PARTS) as folder:
+    with Shelf(store) as shelf:
+        return shelf.find(*same(key, text))
+
+
+class Shelf:
+    """Look-ups of many proposals while nobody else writes."""
+
+    __slots__ = ("_folder",)
+
+    def __init__(self, store: "Store") -> None:
+        self._folder: files.Folder = store.folder(*_PARTS)
+
+    def __enter__(self) -> "Shelf":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._folder.close()
+
+    def find(self, key: str, text: str) -> Fact | None:
+        """As `proposals.find`, by the two parts of an identity (`same`)."""
+        if self._folder.missing:
+            return None
         for hidden in (False, True):
-            found = pair.read(folder, _name(*same(key, text), hidden=hidden))
+            found = pair.read(self._folder, _name(key, text, hidden=hidden))
             if found is not None:
                 return facts.of_pair(found)
-    return None
+        return None
+
+    def taken(self, fact: Fact) -> bool:
+        """True when a file lies where a new proposal would be written."""
+        return not self._folder.missing and self._folder.info(file_name(fact) + pair.MD) is not None
 
 
 def every(store: "Store") -> "Iterator[Fact]":
@@ -66,8 +94,7 @@ def of_keys(store: "Store", wanted: "Iterable[str]") -> "Iterator[Fact]":
 
 def put(w: "Writing", fact: Fact, old: Fact | None = None) -> Fact:
     """Write a proposal (old: as it is stored now) and return it as stored."""
-    hidden = fact.sensitivity >= labels.SENSITIVE
-    name = fact.name or _name(*same(fact.key, fact.text), hidden=hidden)
+    name = file_name(fact)
     md, side = facts.encode(fact)
     same_md, same_side = facts.encode(old) if old is not None and old.id == fact.id else (None, None)
     with w.store.folder(*_PARTS, create=True) as folder:
@@ -89,18 +116,41 @@ def put(w: "Writing", fact: Fact, old: Fact | None = None) -> Fact:
     return facts.of_pair(stored)
 
 
+def put_many(w: "Writing", made: list[tuple[Fact, Fact | None]]) -> None:
+    """Write many proposals, each over its old form or None, with a handful of syncs in all; the protocol is that of `put`."""
+    if not made:
+        return
+    with w.store.folder(*_PARTS, create=True) as folder:
+        for fact, old in made:
+            if old is None:
+                pair.check_free(folder, file_name(fact))
+        pair.write_many(w, folder, LAYER, [(file_name(fact), fact.id, *facts.encode(fact)) for fact, _ in made])
+
+
 def remove(w: "Writing", gone: list[tuple[Fact, str]], at: datetime) -> None:
     """Take proposals out, each with its reason, after their values lie, synced, in the trash."""
-    for fact, reason in gone:
-        archive.append(w, LAYER, fact.name, facts.archived_line(fact, reason, at), "trash")
+    if not gone:
+        return
+    lines = [(fact.name, facts.archived_line(fact, reason, at)) for fact, reason in gone]
+    archive.append_many(w, LAYER, lines, "trash")
     with w.store.folder(*_PARTS) as folder:
         pair.drop(w, folder, LAYER, [fact.name for fact, _ in gone])
 
 
 def observations(fact: Fact) -> int:
     """By how many independent runs it was observed, the one that wrote it included."""
-    first = Opinion(source=str(fact.source), run=fact.run, at=fact.created_at)
-    return policy.independent((first, *fact.confirmations))
+    return policy.independent((first(fact), *fact.confirmations))
+
+
+def first(fact: Fact) -> Opinion:
+    """The observation that a proposal was written for. An import speaks for itself, not for the source that it names."""
+    source = fact.source.via if fact.run == IMPORTED and fact.source.via else str(fact.source)
+    return Opinion(source=source, run=fact.run, at=fact.created_at)
+
+
+def file_name(fact: Fact) -> str:
+    """Where a proposal lies, or a new one will; one that is made sensitive does not show its key."""
+    return fact.name or _name(*same(fact.key, fact.text), hidden=fact.sensitivity >= labels.SENSITIVE)
 
 
 def _name(key: str, text: str, *, hidden: bool) -> str:

@@ -109,7 +109,7 @@ FIELDS: dict[str, str] = {
     "restore": "how id sensitivity",
     "sweep": "actions skipped counts",
     "scrub": "text replaced",
-    "import": "created superseded updated unchanged archived conflicts masked restricted bad",
+    "import": "created proposed superseded updated unchanged archived left_out conflicts masked restricted bad",
     "export": "records left_out path",
 }
 READERS = [

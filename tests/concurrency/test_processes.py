@@ -326,7 +326,8 @@ def test_a_lock_path_that_is_no_plain_file_is_one_clean_error(box: Box, kind: st
 # Stopped in the middle.
 
 
-def test_an_import_that_is_killed_and_run_again_completes(box: Box) -> None:
+@pytest.mark.parametrize("trusted", [("--trusted",), ()], ids=["trusted", "proposed"])
+def test_an_import_that_is_killed_and_run_again_completes(box: Box, trusted: tuple[str, ...]) -> None:
     rows = [{"kind": "fact", "key": f"key {n}", "text": f"value {n}", "sensitivity": "internal"} for n in range(2500)]
     rows += [
         {"kind": "episode", "at": "2026-11-01T00:00:00Z", "text": f"episode {n}", "sensitivity": "internal"}
@@ -334,19 +335,20 @@ def test_an_import_that_is_killed_and_run_again_completes(box: Box) -> None:
     ]
     path = box.root.parent / "rows.jsonl"
     path.write_text("".join(json.dumps(r) + "\n" for r in rows))
-    words = command(box.words("import", "jsonl", str(path)))
+    words = command(box.words("import", "jsonl", str(path), *trusted))
     for delay in (0.6, 1.0):
         process = subprocess.Popen(words, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(delay)
         process.kill()
         process.wait()
     # What stands after a kill is whole values only.
-    assert {f.state for f in facts.every(box.store)} <= {"ok"}
-    box.ok("import", "jsonl", str(path))
-    held = {f.key: f.text for f in facts.every(box.store)}
+    assert {f.state for f in box.kept().values()} <= {"ok"}
+    box.ok("import", "jsonl", str(path), *trusted)
+    held = {key: f.text for key, f in box.kept().items()}
+    assert len(list(facts.every(box.store))) == (2500 if trusted else 0)
     assert held == {f"key {n}": f"value {n}" for n in range(2500)}
     assert sorted(e.text for e in episodes.newest(box.store)) == sorted(f"episode {n}" for n in range(500))
     assert archive.names(box.store, "facts") == []
-    again = box.data("import", "jsonl", str(path))
-    assert (again["created"], again["unchanged"], again["conflicts"]) == (0, 3000, [])
+    again = box.data("import", "jsonl", str(path), *trusted)
+    assert (again["created"], again["proposed"], again["unchanged"], again["conflicts"]) == (0, 0, 3000, [])
     assert [f for f in box.data("doctor") if f["code"] != "torn"] == []

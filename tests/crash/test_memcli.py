@@ -113,6 +113,28 @@ PURGE = ("fact", "forget", KEY, "--purge", "--yes")
 TOLD = ("remember", "The port is 8080.", "--importance", "0.1")
 
 
+# What a reader sees of proposals, and that no fact came of them.
+PROPOSED = (
+    memcli("review", "list", "--clearance", "restricted", "--json"),
+    memcli("review", "show", "port", "--reveal"),
+    memcli("export", "jsonl", "-"),
+    memcli("fact", "list", "--clearance", "restricted", "--jsonl"),
+    memcli("status"),
+)
+
+
+def rows_of(label: str, *then: Argv) -> tuple[Argv, ...]:
+    """A file {store}/rows with one fact that is not here any more, and what happens after it was made."""
+    return (
+        INIT,
+        memcli("fact", "set", "port", "8080", "--sensitivity", label, "--source", "user:anna", now=NOW),
+        memcli("export", "jsonl", "{store}/rows", now=NOW),
+        memcli("fact", "forget", "port", "--yes", "--purge", "--no-tombstone", now=NOW),
+        OTHER,
+        *then,
+    )
+
+
 def old(text: str, label: str, *more: str) -> tuple[Argv, ...]:
     return (fact_set(text, label, *more, now=NOW),)
 
@@ -165,6 +187,30 @@ NEWER = [  # some kills in a normal run, every one with -m full
             memcli(*PURGE, "--no-tombstone", now=NOW),
         ),
         memcli("import", "jsonl", "{store}/rows", "--trusted", now=ACT),
+    ),
+    Case(
+        name="import that proposes",
+        prepare=rows_of("internal"),
+        command=memcli("import", "jsonl", "{store}/rows", now=ACT),
+        readings=PROPOSED,
+        writer=WRITER,
+        recovery=DOCTOR,
+    ),
+    Case(
+        name="import that has seen it again",
+        prepare=rows_of("sensitive", memcli(*TOLD, "--session", "s1", now=NOW)),
+        command=memcli("import", "jsonl", "{store}/rows", now=ACT),
+        readings=PROPOSED,
+        writer=WRITER,
+        recovery=DOCTOR,
+    ),
+    Case(
+        name="a yes to all",
+        prepare=rows_of("internal", memcli("import", "jsonl", "{store}/rows", now=NOW)),
+        command=memcli("review", "accept", "--all", "--via", "import", "--by", "user:anna", "--yes", now=ACT),
+        readings=(memcli("fact", "list", "--jsonl"), memcli("fact", "get", "port", "--json")),
+        writer=WRITER,
+        recovery=DOCTOR,
     ),
     fact_case("purge", old(PLAIN, "internal"), memcli(*PURGE, now=ACT)),
     fact_case(

@@ -289,7 +289,7 @@ def test_a_foreign_file_brings_no_witnesses(box: Box, tmp_path: Path) -> None:
     said = [{"source": "user:anna", "run": f"r{n}", "at": stamp()} for n in range(5)]
     row = {"kind": "proposal", "key": "k", "text": "v", "sensitivity": "public", "confirmations": said, "confidence": 1}
     (tmp_path / "x.jsonl").write_text(json.dumps(row) + "\n")
-    for outcome in ("created", "unchanged"):
+    for outcome in ("proposed", "unchanged"):
         assert box.data("import", "jsonl", str(tmp_path / "x.jsonl"))[outcome] == 1
     box.ok("sweep")
     assert facts(box) == {}

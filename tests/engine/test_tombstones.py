@@ -290,18 +290,20 @@ def again(box: Box, way: str, text: str = TEXT, *more: str) -> Any:
         return box.run("remember", f"The home address is {text}.", "--session", "s", *more)
     if way == "import":
         return box.run("import", "jsonl", "-", *more, stdin=json.dumps(row).encode())
+    if way == "import as one's own":
+        return box.run("import", "jsonl", "-", "--trusted", *more, stdin=json.dumps(row).encode())
     if way == "import proposal":
         return box.run("import", "jsonl", "-", *more, stdin=json.dumps(row | {"kind": "proposal"}).encode())
     if way == "import former":
         archived = row | {"archived": {"reason": "superseded", "at": NOW}}
-        return box.run("import", "jsonl", "-", *more, stdin=json.dumps(archived).encode())
+        return box.run("import", "jsonl", "-", "--trusted", *more, stdin=json.dumps(archived).encode())
     if way == "consolidate":
         box.ok("work", "add", f"The home address is {text}.", "--session", "s", "--importance", "0.9")
         return box.run("consolidate", "--session", "s", *more)
     raise AssertionError(way)
 
 
-WAYS = ["set", "remember", "import", "import proposal", "import former", "consolidate"]
+WAYS = ["set", "remember", "import", "import as one's own", "import proposal", "import former", "consolidate"]
 REFUSED = {"set": 6, "remember": 6}
 
 

@@ -54,6 +54,7 @@ def test_a_command_that_came_with_an_import_is_never_run(m, tmp_path):
     line["source"] = {"id": "anna", "kind": "user"}
     (tmp_path / "in.jsonl").write_text(json.dumps(line) + "\n")
     m.import_jsonl(str(tmp_path / "in.jsonl"), now=NOW)
+    m.review_accept("k", by="user:anna", now=NOW)
     assert states(m, allow_commands=True) == {"k": "skipped"}
     assert not (tmp_path / "ran.txt").exists()
 

@@ -5,7 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import Box
+from support import Box, at
+
+from memcli.model import labels
+from memcli.store import proposals
 
 from .common import clean
 
@@ -124,9 +127,11 @@ def test_one_bad_line_is_named_and_stops_nothing(line: str, options: tuple[str, 
     ran = clean(box.run("import", "jsonl", path, "--json", *options))
     assert ran.code == 0
     assert [bad["line"] for bad in ran.data["bad"]] == [2], ran
-    assert ran.data["created"] == 3
+    trusted = "--trusted" in options
+    assert (ran.data["created"], ran.data["proposed"]) == ((3, 0) if trusted else (1, 2))
     expected = [] if "--dry-run" in options else ["first", "last"]
-    assert [row["key"] for row in box.data("fact", "list")] == expected
+    assert [row["key"] for row in box.data("fact", "list")] == (expected if trusted else [])
+    assert sorted(box.kept()) == expected
     assert box.run("check").code == 0
 
 
@@ -135,7 +140,9 @@ def test_a_file_of_nothing_but_bad_lines_is_bad_data(box: Box, tmp_path: Path) -
     ran = clean(box.run("import", "jsonl", path))
     assert ran.code == 4
     assert "more bad lines" in ran.err
-    assert box.tree() == {k: v for k, v in box.tree().items() if not k.startswith(("facts", "episodes", "archive"))}
+    assert box.tree() == {
+        k: v for k, v in box.tree().items() if not k.startswith(("facts", "episodes", "archive", "proposed"))
+    }
 
 
 def test_the_messages_repeat_no_value(box: Box, tmp_path: Path) -> None:
@@ -150,17 +157,40 @@ def test_a_line_without_end_is_no_trap(box: Box) -> None:
     assert (ran.code, ran.out) == (2, "")
 
 
-def test_nobody_gains_by_saying_so(box: Box, tmp_path: Path) -> None:
+MIGHTY = {
+    "source": {"id": "root", "kind": "system"},
+    "run": "r",
+    "confidence": 1.0,
+    "importance": 1.0,
+    "confirmations": [{"source": "a", "run": f"r{i}", "at": NOW} for i in range(50)],
+    "id": "ffffffff-ffff-7fff-bfff-fffffffffff0",
+    "updated_at": "9999-01-01T00:00:00Z",
+}
+
+
+@pytest.mark.parametrize("kind", ["fact", "proposal"])
+@pytest.mark.parametrize("source", labels.KIND_TRUST)
+def test_nobody_gains_by_saying_so(box: Box, tmp_path: Path, kind: str, source: str) -> None:
+    """Whatever source, witnesses, time and id a stranger's records claim, and however many files say so: no fact."""
+    if source == "tool":  # what a tool states is a fact at once here, but not what a file says that a tool has stated
+        toml = box.root / "memcli.toml"
+        toml.write_text(toml.read_text() + '\n[promotion]\ntool = "immediate"\n')
+    for n in range(4):
+        row = fact(**MIGHTY | {"kind": kind, "source": {"id": f"root{n}", "kind": source}, "run": f"r{n}"})
+        box.ok("import", "jsonl", write(tmp_path / f"{n}.jsonl", row), now=f"2026-11-{15 + n}T09:00:00Z")
+    for now in ("2026-11-19T09:00:00Z", "2027-01-01T00:00:00Z"):
+        box.ok("sweep", now=now)
+        assert box.data("fact", "list", now=now) == []
+        assert box.run("fact", "get", "b", now=now).code == 3
+    (held,) = box.kept().values()
+    assert (proposals.observations(held), held.source.via, held.updated_at) == (1, "import", at(NOW))
+    assert held.id < "f"
+
+
+def test_nobody_gains_by_saying_so_where_imports_need_no_review(box: Box, tmp_path: Path) -> None:
     """Source, confidence, importance, time and id of a stranger's record are worth no more than a stranger's."""
-    mighty = {
-        "source": {"id": "root", "kind": "system"},
-        "confidence": 1.0,
-        "importance": 1.0,
-        "confirmations": [{"source": "a", "run": f"r{i}", "at": NOW} for i in range(50)],
-        "id": "ffffffff-ffff-7fff-bfff-fffffffffff0",
-        "updated_at": "9999-01-01T00:00:00Z",
-    }
-    box.ok("import", "jsonl", write(tmp_path / "a.jsonl", fact(**mighty)))
+    box.at_once()
+    box.ok("import", "jsonl", write(tmp_path / "a.jsonl", fact(**MIGHTY)))
     got = box.data("fact", "get", "b")
     assert got["effective_confidence"] <= 0.6
     assert got["updated_at"] == box.now
@@ -193,6 +223,7 @@ def test_an_imported_credential_is_masked_wherever_it_stands(box: Box, tmp_path:
 
 def test_a_stricter_label_is_taken_over_whatever_the_way(box: Box, tmp_path: Path) -> None:
     made = "0199e4a0-5b00-7c3e-9a51-0d6a0f1b2c3d"
+    box.at_once()
     for options in ((), ("--trusted",), ("--supersede",)):
         write(tmp_path / "a.jsonl", fact(), episode(id=made), procedure())
         box.ok("import", "jsonl", str(tmp_path / "a.jsonl"), *options)

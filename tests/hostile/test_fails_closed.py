@@ -204,10 +204,14 @@ LOWER: dict[str, Callable[[Box], object]] = {
     ),
     "import": words("import", "jsonl", "-", stdin=imported()),
     "import of the same text": words("import", "jsonl", "-", stdin=imported(text=f"{CANARY} 1")),
-    "import that supersedes": words("import", "jsonl", "-", "--supersede", stdin=imported()),
+    "import at once": lambda box: words("import", "jsonl", "-", stdin=imported())(box.at_once()),
+    "import that supersedes": lambda box: words("import", "jsonl", "-", "--supersede", stdin=imported())(box.at_once()),
+    "import accepted": lambda box: (words("import", "jsonl", "-", stdin=imported())(box), words("review", "accept", "k", "--by", "user:anna")(box)),
+    "import accepted with all": lambda box: (words("import", "jsonl", "-", stdin=imported())(box), words("review", "accept", "--all", "--clearance", "restricted", "--yes")(box)),
     "trusted import": words("import", "jsonl", "-", "--trusted", "--supersede", stdin=imported(id="0199ffff-5b00-7c3e-9a51-0d6a0f1b2c3d")),
     "trusted import of the same text": words("import", "jsonl", "-", "--trusted", stdin=imported(text=f"{CANARY} 1")),
-    "import with a label in the header": words("import", "jsonl", "-", "--supersede", stdin=imported(header={"sensitivity": "public", "id": "x", "key": "z"})),
+    "import with a label in the header": words("import", "jsonl", "-", "--trusted", "--supersede", stdin=imported(header={"sensitivity": "public", "id": "x", "key": "z"})),
+    "proposal with a label in the header": words("import", "jsonl", "-", stdin=imported(header={"sensitivity": "public", "id": "x", "key": "z"})),
     "import of a former value": words("import", "jsonl", "-", "--trusted", stdin=imported(archived={"reason": "superseded", "at": "2026-01-01"})),
     "two files": second_file("copy"),
     "two files of regular names": second_file("k"),
@@ -233,7 +237,7 @@ def test_no_label_comes_down_by_itself(act: Callable[[Box], object], box: Box) -
     act(box)
     for clock in (box.now, "2027-01-01T00:00:00Z"):
         for call in (("context", "--untrusted"), ("fact", "list"), ("fact", "get", "k"), ("fact", "get", "l"), ("fact", "history", "k"), ("fact", "history", "l"),
-                     ("search", "imported edited"), ("export", "jsonl", "-", "--clearance", "internal"), ("graph", "--format", "dot")):  # fmt: skip
+                     ("search", "imported edited"), ("review", "list"), ("recall", "imported edited"), ("export", "jsonl", "-", "--clearance", "internal"), ("graph", "--format", "dot")):  # fmt: skip
             ran = clean(box.run(*call, now=clock))
             assert CANARY not in ran.out, (call, ran)
 

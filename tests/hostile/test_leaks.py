@@ -175,7 +175,7 @@ READS = [
     ("context",), ("context", "the body says"), ("context", "look", "--task-type", "x"), ("context", "--untrusted", "--session", "s"),
     ("context", "--format", "json"), ("context", "code name", "--format", "json", "--untrusted", "--session", "s"),
     ("procedure", "list"), ("procedure", "best", "look"), ("source", "list"), ("graph", "--format", "mermaid"), ("graph", "--format", "dot"), ("graph", "--format", "html"),
-    ("verify",), ("sweep", "--dry-run"), ("export", "jsonl", "-", "--clearance", "internal"), ("review", "list"), ("search", "the body says"),
+    ("verify",), ("sweep", "--dry-run"), ("export", "jsonl", "-", "--clearance", "internal"), ("review", "list"), ("review", "accept", "--all", "--dry-run"), ("search", "the body says"),
     ("search", "entry about"), ("search", "code name", "--layer", "facts"), ("retrieve", "code name"), ("retrieve", "the body says", "--session", "s"),
     ("recall", "what the body says", "--session", "s", "--explain"), ("recall", "code name is look", "--goal", "verify_claim", "-n", "0"),
     ("recall", "look", "--goal", "explore_topic", "-n", "0", "--explain"), ("recall", "plain related", "-n", "0"), ("stats", "--retrieval"), ("consolidate", "--session", "s", "--dry-run"),

@@ -171,6 +171,7 @@ def test_an_odd_check_is_refused_or_stale_and_runs_nothing(check: str, box: Box)
 
 def test_no_command_of_a_fact_runs_unless_asked(box: Box) -> None:
     out = box.root.parent / "ran"
+    box.at_once()
     for how in ("--trusted", "--supersede"):
         raw = {"kind": "fact", "key": f"k{how}", "text": "v", "sensitivity": "internal", "check": f"cmd:touch {out}"}
         box.ok("import", "jsonl", "-", how, stdin=json.dumps(raw).encode())

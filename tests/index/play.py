@@ -152,7 +152,8 @@ class Play:
         rows.append({"kind": "episode", "text": self.text(), "sensitivity": "internal"})
         path = self.box.root.parent / "rows.jsonl"
         path.write_text("".join(json.dumps(r) + "\n" for r in rows))
-        return self.box.memory.import_jsonl(str(path), supersede=True, now=self.now)
+        trusted = self.r.random() < 0.5
+        return self.box.memory.import_jsonl(str(path), trusted=trusted, supersede=trusted, now=self.now)
 
     def by_sweep(self) -> object:
         return self.box.memory.sweep(yes=True, now=self.now)

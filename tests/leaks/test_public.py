@@ -82,7 +82,7 @@ def test_public_facts_are_served_whole(box: Box, figure: Record) -> None:
     assert len(texts) == 500
     rows = ({"kind": "fact", "key": f"fact {n}", "text": t, "sensitivity": "public"} for n, t in enumerate(texts))
     lines = "".join(json.dumps(row) + "\n" for row in rows)
-    box.ok("import", "jsonl", "-", stdin=lines.encode())
+    box.ok("import", "jsonl", "-", "--trusted", stdin=lines.encode())
     shown = {row["key"]: row["text"] for row in box.data("fact", "list", "--clearance", "public")}
     bad = [t for n, t in enumerate(texts) if shown.get(f"fact {n}") != t]
     figure("public facts withheld or masked", len(texts), bad=len(bad))

@@ -11,6 +11,9 @@ WAYS = (
     "set from an import",
     "import",
     "import that boasts",
+    "import at once",
+    "import at once that boasts",
+    "import that was accepted",
     "import of an episode",
     "remember from a page",
 )
@@ -29,7 +32,7 @@ def learn(box: Box, way: str, n: int) -> None:
         )
     else:
         row: dict[str, object] = {"kind": "fact", "key": f"rule {n}", "text": text, "sensitivity": "public"}
-        if way == "import that boasts":
+        if way.endswith("that boasts"):
             row |= {
                 "source": {"id": "root", "kind": "url"},
                 "confidence": 1.0,
@@ -48,6 +51,8 @@ def learn(box: Box, way: str, n: int) -> None:
                 "source": {"id": "x", "kind": "url"},
             }
         box.ok("import", "jsonl", "-", stdin=json.dumps(row).encode())
+        if way == "import that was accepted":
+            box.ok("review", "accept", f"rule {n}", "--by", "user:anna")
 
 
 @pytest.mark.also_full
@@ -55,6 +60,8 @@ def learn(box: Box, way: str, n: int) -> None:
 def test_it_is_not_in_the_context_unless_asked_for(box: Box, way: str, figure: Record) -> None:
     box.set("log target", "our own host", "--source", "user:anna")
     bad = 0
+    if "at once" in way:
+        box.at_once()
     for n in range(10):
         learn(box, way, n)
     for words in (
@@ -68,11 +75,12 @@ def test_it_is_not_in_the_context_unless_asked_for(box: Box, way: str, figure: R
     figure("untrusted facts in the default context", 10, bad=min(bad, 10))
     assert bad == 0
     assert "our own host" in box.ok("context").out
-    if way != "remember from a page":
+    if way not in ("remember from a page", "import", "import that boasts"):  # those are not even facts
         assert CANARY in box.ok("context", "--untrusted", "--budget", "100000").out
 
 
 def test_a_file_that_says_it_speaks_for_a_person_counts_as_medium_and_is_shown_as_imported(box: Box) -> None:
+    box.at_once()
     row = {
         "kind": "fact",
         "key": "rule",

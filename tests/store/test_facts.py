@@ -173,7 +173,7 @@ def test_it_moves_to_the_name_of_its_key_with_the_first_write(box: Box, words: t
 def test_an_import_moves_it_too(box: Box) -> None:
     by_hand(box, "notes--0123456789ab", "mine", "made by hand")
     row = {"kind": "fact", "key": "mine", "text": "brought in", "sensitivity": "internal"}
-    box.ok("import", "jsonl", "-", "--supersede", stdin=json.dumps(row).encode())
+    box.ok("import", "jsonl", "-", "--trusted", "--supersede", stdin=json.dumps(row).encode())
     assert sorted(p.name for p in (box.root / "facts").iterdir()) == ["mine.md", "mine.meta.json"]
     assert [f["text"] for f in box.data("fact", "history", "mine")] == ["brought in", "made by hand"]
 
