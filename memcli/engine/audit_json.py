@@ -24,6 +24,7 @@ WRITTEN = ("updated_at", "modified", "updated", "created_at", "createdat", "crea
            "updated_ts", "created_ts", "at")  # fmt: skip
 ENDS = ("expiration_date", "expires_at", "expires", "valid_to", "valid_until", "expiry")
 _LISTS = ("results", "memories", "items", "facts", "entries", "episodes", "notes", "data", "observations", "records")
+_FROM, _TO = ("from", "from_entity", "source", "fromEntity"), ("to", "to_entity", "target", "toEntity")
 _TALK = frozenset(
     ("user", "assistant", "system", "summary", "attachment", "session_meta", "response_item", "event_msg")
 )
@@ -184,8 +185,11 @@ class _Graph:
             self.found += _entries(text, self.path, line=line, item=item, title=title)
 
     def relation(self, row: object, *, line: int = 0, item: int = 0) -> None:
-        if isinstance(row, dict):
-            self.bonds.append((line, item, row.get("from"), row.get("to")))
+        if not isinstance(row, dict):
+            return
+        one, other = (next((row[n] for n in names if n in row), None) for names in (_FROM, _TO))
+        if one is not None and other is not None:  # one without ends is of a form that is not known
+            self.bonds.append((line, item, one, other))
 
     def loose(self) -> "Iterator[Finding]":
         for line, item, *ends in self.bonds:

@@ -22,6 +22,7 @@ _HEADING = re.compile(r"(#{1,6})(?:[ \t]+(.*?))?[ \t]*#*$|===+ (.+?) ===+$")
 _ITEM = re.compile(r"([ \t]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+(\S.*)$")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
 _TAG = re.compile(r"<([A-Za-z][\w-]{1,40})(?:\s[^<>]{0,200})?>\s*(?:\S.*)?$")
+_UNDERLINE = re.compile(r"(?:={3,}|-{3,})$")
 _RULE = re.compile(r"(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})$")
 # `[2026-01-15] - text`, `1. [2026-04-26]. text`, `[date saved, if available] - text`.
 _PASTED = re.compile(r"(?:[-*]|\d{1,4}[.)])?[ \t]{0,4}\[([^\]\n]{4,40})\](?:\.|[ \t]{0,4}[-–—:])[ \t]{1,4}(\S.*)$")
@@ -68,12 +69,16 @@ class _Splitter:
         short = len(line) <= _MOST_LINE_CHARS
         heading, item = _HEADING.match(line) if short else None, _ITEM.match(line)
         bare = line.strip()
-        if not bare or _RULE.match(bare):
+        if self.indent < 0 and len(self.held) == 1 and _UNDERLINE.match(bare):
+            title, self.held = self.held[0], []
+            yield from self.alone()
+            self.head(1 if bare[0] == "=" else 2, title)
+        elif not bare or _RULE.match(bare):
             yield from self.flush()
         elif heading:
             yield from self.flush()
             yield from self.alone()
-            self.head(heading)
+            self.head(*((len(heading[1]), heading[2] or "") if heading[1] else (1, heading[3])))
         elif pasted := _PASTED.match(bare):
             yield from self.flush()
             yield self.pasted(pasted, number)
@@ -90,8 +95,7 @@ class _Splitter:
                 self.parents = self.parents if line[:1] in " \t" else []
             self.held.append(line.strip())
 
-    def head(self, found: "re.Match[str]") -> None:
-        depth, text = (len(found[1]), found[2] or "") if found[1] else (1, found[3])
+    def head(self, depth: int, text: str) -> None:
         self.stack = [(d, t) for d, t in self.stack if d < depth]
         self.parents = []
         day = day_in(text)

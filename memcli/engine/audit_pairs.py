@@ -24,10 +24,12 @@ LIKE = (
 )
 LIKE_BOTH = 0.85
 LEAST_SHARED, LEAST_SHARED_BOTH = 4, 8
+_FIRST_UNSPACED = "\u0e00"
 SAME_WORDS = 4  # fewer words may be said of many things
 LOG_WORDS = 12  # what a log says on two days is two events, unless it says much
 _MOST_CHARS = 4000
 _MOST_TERMS = 400
+_BRIEF_CHARS, _BRIEF_LINES = 500, 3
 _MOST_COMPARED = 24
 _MOST_OF_SUBJECT = 12
 _TURNING = frozenset(
@@ -51,7 +53,7 @@ def duplicates(entries: "Sequence[Entry]") -> "Iterator[tuple[int, Finding]]":
         said = _re(r"\w+").findall(words.fold(entry.text))
         if not said or entry.form == "bond":
             continue
-        if len(said) < SAME_WORDS:
+        if _short(said, entry.text) or entry.form == "code":
             said = [*said, "\n", words.fold(entry.title)] if entry.title else [*said, "\n", entry.path]
         if entry.dated and len(said) < LOG_WORDS:
             said = [*said, "\n", str(entry.at)]
@@ -60,6 +62,13 @@ def duplicates(entries: "Sequence[Entry]") -> "Iterator[tuple[int, Finding]]":
         if earlier != number:
             other = entries[earlier]
             yield number, of(entry, "duplicate", f"the same as {other.place}", other=other)
+
+
+def _short(said: list[str], text: str) -> bool:
+    """Whether a text has too few words to be told apart by; scripts without spaces have one long word."""
+    if len(said) >= SAME_WORDS:
+        return False
+    return all(c < _FIRST_UNSPACED for word in said for c in word) or len(words.terms(text)) < SAME_WORDS
 
 
 def similar(entries: "Sequence[Entry]", passed: set[int]) -> "Iterator[Finding]":
@@ -110,6 +119,8 @@ def _same_point(one: Entry, other: Entry) -> bool:
     if _sort(one) != _sort(other) or (one.dated and one.at != other.at):
         return False
     a, b = (_re(r"[\w'’+#.-]*\w[+#]*").findall(e.text[:_MOST_CHARS]) for e in (one, other))
+    if [words.fold(w) for w in a] == [words.fold(w) for w in b] or _addresses(one) != _addresses(other):
+        return False
     low_a, low_b = ({words.fold(w).replace("'", "").replace("’", "") for w in found} for found in (a, b))
     if (low_a & _TURNING) != (low_b & _TURNING):
         return False
@@ -121,6 +132,10 @@ def _same_point(one: Entry, other: Entry) -> bool:
                 return False
     titles = {words.fold(e.title) for e in (one, other)}
     return len(titles) == 1 or not _apart(one, other)
+
+
+def _addresses(entry: Entry) -> set[str]:
+    return set(_re(r"\w+://\S+").findall(entry.text[:_MOST_CHARS])) if "://" in entry.text else set()
 
 
 def contradictions(entries: "Sequence[Entry]", passed: set[int]) -> "Iterator[Finding]":
@@ -146,7 +161,9 @@ def _told(entry: Entry, number: int) -> "Iterator[tuple[str, evidence.Said]]":
     if entry.layer == "facts" and len(entry.text) <= 200:
         yield "key", evidence.Said(entry.title, entry.text.rstrip(" ."), side)
     text = entry.text[:_MOST_CHARS]
-    if any(mark in text for mark in _SEPARATED):
+    # What is long says more than one thing, and its lines belong together.
+    brief = len(text) <= _BRIEF_CHARS and text.count("\n") < _BRIEF_LINES
+    if brief and any(mark in text for mark in _SEPARATED):
         for found, denied in evidence.stated(text):
             said = evidence.Said(found.key, found.text, side, denied=denied)
             if said.subject:
@@ -188,9 +205,16 @@ def _exclusive(one: evidence.Said, other: evidence.Said, *, prose: bool) -> bool
 
 
 def _apart(one: Entry, other: Entry) -> bool:
-    """Whether two entries stand under headings that name different things."""
-    a, b = ({w for w in _re(r"[\w-]+").findall(words.fold(e.title)) if w not in _GENERIC} for e in (one, other))
+    """Whether two entries stand under headings, or in files, that name different things."""
+    a, b = (_named(e, with_file=one.path != other.path) for e in (one, other))
     return bool(a and b) and not (a <= b or b <= a)
+
+
+def _named(entry: Entry, *, with_file: bool) -> set[str]:
+    """What its headings, and the name of its file, are about."""
+    stem = entry.path.rpartition("/")[2].partition(".")[0] if with_file and not entry.layer else ""
+    found = _re(r"[^\W_]+").findall(words.fold(f"{entry.title} {stem}"))
+    return {w for w in found if w not in _GENERIC}
 
 
 def _sort(entry: Entry) -> str:

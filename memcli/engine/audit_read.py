@@ -31,6 +31,7 @@ _SIDE = ".meta.json"
 _PASSED_OVER = ("node_modules", "__pycache__", "venv")
 _CONFLICT = re.compile(r"(?m)^(?:<{7}|>{7}) ")
 _LINK = re.compile(r"\]\([ \t]{0,4}<?([^()\s<>]{1,400})>?(?:[ \t]{1,4}\"[^\"\n]{0,200}\")?[ \t]{0,4}\)")
+_IMPORT = re.compile(r"(?<![\w/.@])@([\w./-]{1,200}\.md)\b")
 _CODE = re.compile(r"(?ms)^[ \t]*(```|~~~).*?^[ \t]*\1|`[^`\n]*`|<!--.*?-->")
 _INDEX = "memory.md"
 _NOT_INDEXED = (_INDEX, "readme.md", "index.md", "claude.md", "agents.md")
@@ -190,13 +191,14 @@ class Reader:
 
     def _links(self, here: files.Folder, path: str, text: str) -> "Iterator[Finding]":
         """Relative links that lead to nothing in the folder; what lies outside of it is nobody's business here."""
-        if "](" not in text:
+        if "](" not in text and "@" not in text:
             return
         # Beyond the last closing mark nothing could be cut, and looking for it again and again would take for ever.
         last = max(text.rfind(mark) for mark in _CLOSE) + 3
         plain = _CODE.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text[:last]) + text[last:]
         base, line, counted = path.rpartition("/")[0], 1, 0
-        for found in _LINK.finditer(plain):
+        marks = sorted((*_LINK.finditer(plain), *_IMPORT.finditer(plain)), key=lambda m: m.start())
+        for found in marks:
             target = found[1].partition("#")[0].partition("?")[0]
             if not target or target[0] in "/~{$" or ":" in target or len(target) > 300:
                 continue

@@ -102,12 +102,12 @@ def replay(look: Look) -> str:
     text = look.entry.text
     if echo.cut(text) != text:
         return "lines of a context block of memcli"
-    return "a list that a memory tool gave out" if _any(junk.REPLAY, junk.REPLAY_HINTS, look.low) else ""
+    return "a list that a memory tool gave out" if _any(junk.REPLAY, junk.REPLAY_HINTS, _outside(look)) else ""
 
 
 def boilerplate(look: Look) -> str:
     """A prompt, or what a tool says to its model."""
-    return "words of a prompt or a tool" if _any(junk.BOILERPLATE, junk.BOILERPLATE_HINTS, look.low) else ""
+    return "words of a prompt or a tool" if _any(junk.BOILERPLATE, junk.BOILERPLATE_HINTS, _outside(look)) else ""
 
 
 def raw(look: Look) -> str:
@@ -263,6 +263,14 @@ def judge(entry: Entry, now: datetime) -> "Iterator[Finding]":
 def _keyed(look: Look) -> bool:
     """A short word under a key is its value: "yes" answers what the key asks."""
     return look.entry.layer == "facts" and len(look.low.split()) <= 2
+
+
+def _outside(look: Look) -> str:
+    """The folded text without its code spans: what stands in them is spoken of."""
+    text = look.entry.text[:_MOST_CHARS]
+    if "`" not in text or look.entry.form == "code":
+        return look.low
+    return " ".join(_MARKS.sub("", _folded(_re(r"`[^`]*`").sub("", text))).split())
 
 
 def _folded(text: str) -> str:

@@ -77,7 +77,13 @@ _THINGS = (
     r"container|"
     r"download|upload|install(?:ation)?|compilation|type ?check|backup|release)"
 )
-_AGENT = r"(?:i am|i'm|(?:the )?(?:agent|assistant|claude|model) is)"
+_AGENT = r"(?:the )?(?:agent|assistant|claude|model) is"
+# Said by an agent of itself: a person who says "I'm reading" reads a book.
+_MATTER = (
+    r"(?:files?|code|codebase|config|configuration|logs?|errors?|tests?|build|function|module|repo|repository|"
+    r"issue|output|"
+    r"script|command|request|response|page|documentation|docs|results?|bug|pull request|pr|diff)"
+)
 TRANSIENT_EN = (
     r"(?:the |this |my |our |all |current )*(?:task|step|todo|job|work|subtask|ticket|request|phase|"
     rf"milestone)s?(?: #?[\w-]{{1,12}})? {_BE}(?:done|complete|completed|finished|in progress|pending|started|"
@@ -85,6 +91,11 @@ TRANSIENT_EN = (
     rf"(?:the |all |unit |integration |our |new )*{_THINGS}(?: suite| job| run)? {_BE}(?:running|passing|passed|"
     r"pass|failing|failed|green|red|started|restarted|in progress|done|finished|complete|completed|succeeded|up|"
     r"down)(?: again| now| locally| successfully| today)*",
+    r"(?:i am|i'm) (?:currently |now |still |just )*(?:looking (?:at|into|for)|reading|debugging|investigating|"
+    r"reviewing|editing|"
+    r"implementing|running|checking|testing|fixing|refactoring|analy[sz]ing|searching|writing|"
+    rf"waiting for) .{{0,60}}\b{_MATTER}\b"
+    r".{0,60}",
     rf"{_AGENT} (?:currently |now |still |just )*(?:working|looking|reading|debugging|waiting|investigating|"
     r"reviewing|editing|implementing|running|checking|testing|fixing|refactoring|analy[sz]ing|searching|"
     r"writing)\b.{0,120}",
@@ -96,7 +107,8 @@ TRANSIENT_EN = (
     r"(?:working on it|in progress|wip|ongoing|done|all done|finished|completed|to be continued|on it|no changes?|"
     r"unchanged|processing|loading|idle|running|task done|job done)",
     r"(?:ok(?:ay)?,? |now,? )?(?:i will|i'll|let me|i am going to|i'm going to|about to) (?:now |first |then |"
-    r"next |just |also )*(?:check|read|look|run|see|start|open|fix|try|continue|create|update|write|search|"
+    r"next |just |also )*(?:check|read|look|run|see (?:if|what|how|why|whether)|start|open|fix|try|continue|"
+    r"create|update|write|search|"
     r"implement|examine|add|review|test|take a look)\b.{0,160}",
     r"(?:the )?(?:session|conversation|chat)(?: [\w#-]{1,40})? (?:was |has |is |been |just )*(?:started|ended|"
     r"resumed|compacted|cleared|over|closed|saved|restored)\b.{0,40}",
@@ -261,7 +273,9 @@ REPLAY_HINTS = (
 
 _FILL = (
     r"(?:todo|tbd|tba|tbc|fixme|xxx+|n\.? ?n\.?|\?{2,}|\.{3,}|…+|_{3,}|-{3,}|null|undefined|nan|none yet|"
-    r"nothing yet|not set|not yet (?:known|defined|decided|set)|unknown yet|to be (?:determined|defined|decided|"
+    r"nothing yet|not (?:specified|provided|mentioned|available)|mentioned in (?:the |a |this )?(?:conversation|"
+    r"chat|context|passing)|not set|not yet (?:known|defined|decided|set)|unknown yet|to be (?:determined|defined|"
+    r"decided|"
     r"added|filled(?: in)?|written|done|completed|announced)|coming soon|placeholder|work in progress|empty|"
     r"no content|insert text|value|text here|some text|example(?: text)?|sample text|blah(?:[ ,]+blah)*|"
     r"foo(?:[ ,]?bar)?(?:[ ,]?baz)?|asdf\w*|qwerty|test(?:ing)?(?:[ _-]?\d{1,4}(?:[ ,]\d{1,4})*)?|"
@@ -278,7 +292,8 @@ PLACEHOLDER = (
     r"short title|tbd)\b[^\]>})]{0,80}[\]>})]+(?: ?- ?.{0,60})?",
     r"(?:[\w ]{1,40}: ?)?(?:insert|enter|add|fill in|write|put|describe) (?:your |the |a |an |some )?.{1,60} here",
     r"(?:[\w ]{1,40}: ?)?your .{1,40} (?:goes )?here",
-    r"(?:[\w ]{1,40}: ?)?(?:\{\{ ?[\w. ]{1,40} ?\}\}|\{[\w ,./'-]{1,80}\}|<[a-z][\w -]{0,40}>|\$\{\w{1,40}\})",
+    r"(?:[\w ]{1,40}: ?)?(?:\{\{ ?[\w. ]{1,40} ?\}\}|\{[\w ,./'-]{1,80}\}|<(?:name|value|text|todo|"
+    r"[a-z]+[ _-][\w -]{1,40})>|\$\{\w{1,40}\})",
     r"(?:[\w ]{1,40}: ?)?(?:впишите|укажите|введите|добавьте|опишите) (?:сюда |здесь |свой |свое |ваше |ваш )+.{1,60}",
 )
 PLACEHOLDER_ANYWHERE = (
@@ -366,7 +381,8 @@ RELATIVE_HINTS = (
 )  # fmt: skip
 # Such words in a rule, a habit or a quotation are no dates.
 HABITUAL = (
-    r"\b(?:every|each|always|usually|never|daily|weekly|monthly|whenever|when|if|policy|older than|retention|keep|"
+    r"\b(?:every|each|always|usually|never|daily|weekly|monthly|whenever|whoever|when|if|policy|older than|"
+    r"retention|keep|"
     r"kept|expires?|"
     r"until|by default|as of today|of the month|at the latest|word|words|phrase|каждый|каждую|каждое|каждые|"
     r"всегда|обычно|никогда|"

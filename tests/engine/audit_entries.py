@@ -222,6 +222,8 @@ JUNK = (
     ("placeholder", "[Your name here]"),
     ("placeholder", "Lorem ipsum dolor sit amet, consectetur adipiscing elit."),
     ("placeholder", "TBD"),
+    ("placeholder", "mentioned in conversation"),
+    ("placeholder", "Favourite colour: not specified"),
     ("placeholder", "Project goals: [insert goals]"),
     ("placeholder", "{{user_name}}"),
     ("placeholder", "test 123"),

@@ -145,7 +145,8 @@ def test_the_shapes_of_other_tools(tmp_path: Path) -> None:
                              {"id": "2", "memory": "Alex flies in July", "expiration_date": "2026-07-31"}]}
             ),
             "graph.jsonl": row(type="entity", name="D3", entityType="lib", observations=["svg", "User said hi."])
-            + row(type="relation", **{"from": "D3", "to": "ghost", "relationType": "uses"}) + "{torn\n",
+            + row(type="relation", **{"from": "D3", "to": "ghost", "relationType": "uses"})
+            + row(type="relation", from_entity="D3", to_entity="D3") + row(type="relation", of="x") + "{torn\n",
             "graph.json": json.dumps({"entities": [{"name": "A", "observations": ["Thanks a lot!"]}], "relations": []}),
             "semantic.json": json.dumps({"version": "1.0", "nodes": {"n": {"concept": "n", "description": "a nerve cell"}}}),
             "paste.txt": "```\n[2026-01-15] - Prefers metric units\n[date saved, if available] - line left in\n```\n",
@@ -170,7 +171,7 @@ def test_the_shapes_of_other_tools(tmp_path: Path) -> None:
         "unsourced": ["export.jsonl:1"],
         "link": ["MEMORY.md:5", "graph.jsonl:2"],
         "orphan": ["Facts/ghost.meta.json", "context.md", "stray.md"],
-        "damaged": ["graph.jsonl:3"],
+        "damaged": ["graph.jsonl:5"],
     }
     assert {u.path: u.why for u in found.unread} == {
         "image.png": "no form that is known",
@@ -184,7 +185,7 @@ def test_the_shapes_of_other_tools(tmp_path: Path) -> None:
 def test_entries_stand_under_their_headings_and_blocks_stay_whole(tmp_path: Path) -> None:
     text = (
         "---\ntitle: T\n---\n# One\n\nfirst line\nsecond line\n\n- item\n  goes on\n  - below\n1. numbered\n\n"
-        "Databases:\n- Postgres\n\n<note>\n- a\n\n- b\n</note>\n\n```\ncode\n\nmore\n```\n\n| a | b |\n|---|---|\n## Two\nlast\n"
+        "Databases:\n- Postgres\n\n<note>\n- a\n\n- b\n</note>\n\n```\ncode\n\nmore\n```\n\n| a | b |\n|---|---|\n## Two\nlast\n\nThree\n=====\nend\n"
     )
     (tmp_path / "a.md").write_text(text)
     found = list(audit_read.Reader(str(tmp_path), labels.INTERNAL).entries())
@@ -198,7 +199,31 @@ def test_entries_stand_under_their_headings_and_blocks_stay_whole(tmp_path: Path
         (23, "T / One", "code", "```"),
         (29, "T / One", "code", "| a | b |"),
         (32, "T / One / Two", "text", "last"),
+        (36, "T / Three", "text", "end"),
     ]
+
+
+def test_links_and_imports(tmp_path: Path) -> None:
+    text = (
+        "[a](there.md) [b](sub/in.md#part) [c](lost.md) ![d](<lost.png>) [e](https://x.example/y.md) [f](/etc/x.md)\n"
+        "[g](../outside.md) [h](sub) `[i](code.md)` [j](#here) [k](there%2Emd)\n@there.md @lost/import.md @anna @types/node\n"
+        "```\n[l](fenced.md)\n```\n<!-- [m](comment.md) -->\n"
+    )
+    found = of(tmp_path, {"m.md": text, "there.md": "Something is there.\n", "sub/in.md": "Something is in it.\n"})
+    assert kinds(found) == {"link": ["m.md:1", "m.md:1", "m.md:3"]}
+
+
+def test_what_is_said_twice_and_what_only_looks_so(tmp_path: Path) -> None:
+    same = {
+        "a.md": "# Status\n\nAccepted\n\n# Notes\n\n団体旅行は三月に京都へ行きます\n",
+        "b.md": "# Status\n\nAccepted\n",
+        "c.md": "# Other\n\nsee https://x.example/learn/one/two\n\n団体旅行は三月に京都へ行きます\n",
+        "d.md": "# Else\n\nsee https://x.example/learn/one/three\n",
+        "2026-10-01.md": "- Nightly backup went well.\n- Nightly backup went well.\n",
+        "2026-10-02.md": "- Nightly backup went well.\n",
+        "e.md": "# Alpha\n\nRelease date: 2026-10-01\n\n# Beta\n\nRelease date: 2026-11-01\n",
+    }
+    assert kinds(of(tmp_path, same)) == {"duplicate": ["2026-10-01.md:2", "b.md:3", "c.md:5"]}
 
 
 def test_labels_of_other_tools_hold(tmp_path: Path) -> None:
