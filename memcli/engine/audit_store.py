@@ -45,7 +45,7 @@ def read(store: "Store", now: datetime, clearance: "Sensitivity") -> Held:
     by_id = {e.ref: e for e in shown}
     faults = [
         *_aged(live, by_id, store, now),
-        *_reviewed(store, by_id, now, clearance),
+        *_reviewed(store, live, by_id, now, clearance),
         *_damaged(store, now, clearance),
     ]
     return Held(entries=shown, faults=faults, files=len({e.path for e in shown}), withheld=len(every) - len(shown))
@@ -153,9 +153,11 @@ def _aged(live: "list[Fact]", by_id: dict[str, Entry], store: "Store", now: date
             yield of(entry, "stale", f"not confirmed since {seen:%Y-%m-%d}", then=then)
 
 
-def _reviewed(store: "Store", by_id: dict[str, Entry], now: datetime, clearance: "Sensitivity") -> "Iterator[Finding]":
+def _reviewed(
+    store: "Store", live: "list[Fact]", by_id: dict[str, Entry], now: datetime, clearance: "Sensitivity"
+) -> "Iterator[Finding]":
     """What waits for review because it may no longer hold."""
-    for item in review.queue(store, now):
+    for item in review.queue(store, now, held=live):
         entry = by_id.get(item.ref)
         if entry is None or item.sensitivity > clearance:
             continue
@@ -168,7 +170,7 @@ def _reviewed(store: "Store", by_id: dict[str, Entry], now: datetime, clearance:
 
 def _damaged(store: "Store", now: datetime, clearance: "Sensitivity") -> "Iterator[Finding]":
     """What doctor calls an error. What cannot be read is restricted, and the name of its file may be its key."""
-    for fault in doctor.examine(store, now):
+    for fault in doctor.examine(store, now, bonds=False):
         severity, what, then = doctor.CODES[fault.code]
         if fault.code in _NOT_HERE or (severity != "error" and fault.code not in _ALSO):
             continue
