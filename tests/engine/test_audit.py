@@ -113,6 +113,17 @@ def test_what_waits_for_review_and_what_is_damaged_is_in_it(box: Box) -> None:
     assert found["stale"] == ["facts/d.md"]
 
 
+def test_a_finding_names_no_withheld_rival(box: Box) -> None:
+    box.set("open", "Autovacuum is on in production.", "--source", "user:anna")
+    box.set(
+        f"{CANARY} plan", "Autovacuum is off in production.", "--source", "user:anna", "--sensitivity", "restricted"
+    )
+    box.ok("fact", "relate", "open", "opposite", f"{CANARY} plan")
+    assert kinds(box.memory.audit(now=at())) == {}
+    assert CANARY not in box.ok("audit").out
+    assert kinds(box.memory.audit(clearance="restricted", now=at())) == {"contradiction": ["facts/open.md"]}
+
+
 def test_the_sample_store_is_nearly_clean() -> None:
     """The two findings are true: an expired fact that no sweep has moved yet, and two facts marked as opposites."""
     ran = call(["--store", str(CHECKOUT / "sample_memory"), "--now", NOW, "audit", "-n", "0", "--json"])
@@ -221,6 +232,7 @@ def test_what_is_said_twice_and_what_only_looks_so(tmp_path: Path) -> None:
         "d.md": "# Else\n\nsee https://x.example/learn/one/three\n",
         "2026-10-01.md": "- Nightly backup went well.\n- Nightly backup went well.\n",
         "2026-10-02.md": "- Nightly backup went well.\n",
+        "f.md": "# Third\n\nAccepted\n",
         "e.md": "# Alpha\n\nRelease date: 2026-10-01\n\n# Beta\n\nRelease date: 2026-11-01\n",
     }
     assert kinds(of(tmp_path, same)) == {"duplicate": ["2026-10-01.md:2", "b.md:3", "c.md:5"]}
