@@ -31,8 +31,9 @@ _SIDE = ".meta.json"
 _PASSED_OVER = ("node_modules", "__pycache__", "venv")
 _CONFLICT = re.compile(r"(?m)^(?:<{7}|>{7}) ")
 _LINK = re.compile(r"\]\([ \t]{0,4}<?([^()\s<>]{1,400})>?(?:[ \t]{1,4}\"[^\"\n]{0,200}\")?[ \t]{0,4}\)")
-_IMPORT = re.compile(r"(?<![\w/.@])@([\w./-]{1,200}\.md)\b")
-_CODE = re.compile(r"(?ms)^[ \t]*(```|~~~).*?^[ \t]*\1|`[^`\n]*`|<!--.*?-->")
+_IMPORT = re.compile(r"(?<!\S)@([\w./-]{1,200}\.md)\b")
+_CODE = re.compile(r"(?ms)^[ \t]*(```|~~~).*?^[ \t]*\1|<!--.*?-->")
+_SPAN = re.compile(r"(?<!`)(`{1,3})(?!`)[^\n]{0,400}?(?<!`)\1(?!`)")
 _INDEX = "memory.md"
 _NOT_INDEXED = (_INDEX, "readme.md", "index.md", "claude.md", "agents.md")
 _LEAST_INDEXED = 2
@@ -195,7 +196,7 @@ class Reader:
             return
         # Beyond the last closing mark nothing could be cut, and looking for it again and again would take for ever.
         last = max(text.rfind(mark) for mark in _CLOSE) + 3
-        plain = _CODE.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text[:last]) + text[last:]
+        plain = _SPAN.sub(_blank, _CODE.sub(_blank, text[:last]) + text[last:])
         base, line, counted = path.rpartition("/")[0], 1, 0
         marks = sorted((*_LINK.finditer(plain), *_IMPORT.finditer(plain)), key=lambda m: m.start())
         for found in marks:
@@ -289,6 +290,10 @@ def _decoded(data: bytes) -> str:
     if "\0" in text:
         raise _Unfit("binary")
     return text
+
+
+def _blank(found: "re.Match[str]") -> str:
+    return re.sub(r"[^\n]", " ", found[0])
 
 
 def _unquoted(target: str) -> str:

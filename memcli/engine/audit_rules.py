@@ -1,7 +1,8 @@
 """The rules of an audit that look at one entry: each a small function that says why, or "" where there is nothing to say.
 
 Better to miss one than to call good knowledge junk: a rule matches a whole text or sentence, or a mark that nothing else
-has, and steps back where the text says that it holds for longer. The shapes are in model/junk.py.
+has, and steps back where the text says that it holds for longer. The shapes are in model/junk.py
+and model/talk.py.
 """
 
 import re
@@ -10,7 +11,7 @@ from functools import cache
 
 from memcli.engine import echo
 from memcli.engine.audit_entry import Entry, Finding, of
-from memcli.model import dates, junk, labels, redact, words
+from memcli.model import dates, junk, labels, redact, talk, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ def empty(look: Look) -> str:
     letters = _LETTERS.findall(look.low)
     if not letters:
         return "no words"
+    if not look.entry.title and look.low.strip(_STOPS) in ("none", "null", "nil", "нет", "ничего", "nothing"):
+        return "says only that there is nothing"
     if look.low.endswith(":") and len(look.low.split()) <= 4 and not look.entry.layer:
         return "a name without a value"
     known = look.entry.title and any(c.isdigit() for c in letters)
@@ -148,14 +151,14 @@ def transient(look: Look) -> str:
     """A state or step of the moment: every sentence of it."""
     if len(look.low) > 2 * _SHORT or look.entry.dated or _keyed(look):
         return ""
-    shapes = junk.TRANSIENT
+    shapes = talk.TRANSIENT
     said = look.sentences()
     if not 0 < len(said) <= 6:
         return ""
     held = [_full(shapes, s) for s in said]
     moment = (
         any(held)
-        and not _re(junk.LASTING).search(look.low)
+        and not _re(talk.LASTING).search(look.low)
         and all(h or _talk(s) for h, s in zip(held, said, strict=True))
     )
     return "a state of the moment" if moment else ""
@@ -165,7 +168,7 @@ def no_news(look: Look) -> str:
     """In a log, where a state of the moment has its place: that nothing happened."""
     if not look.entry.dated or len(look.low) > 80:
         return ""
-    return "says that nothing happened" if _full(junk.NO_NEWS, look.low.strip(" .!-:")) else ""
+    return "says that nothing happened" if _full(talk.NO_NEWS, look.low.strip(" .!-:")) else ""
 
 
 def secret(look: Look) -> str:
@@ -283,9 +286,12 @@ def _any(shapes: tuple[str, ...], hints: tuple[str, ...], low: str) -> bool:
 
 
 def _talk(sentence: str) -> bool:
-    """A sentence of talk, or of nothing but talk between commas."""
+    """A sentence of talk, or of nothing but talk between commas; who says it may stand before it."""
+    sentence = _re(r"(?:the )?(?:user|assistant|human|ai|пользователь|ассистент) ?: ?[\"'«]?").sub(
+        "", sentence, count=1
+    )
     parts = sentence.split(",")
-    return _full(junk.CHATTER, sentence) or (len(parts) > 1 and all(_full(junk.CHATTER, p.strip()) for p in parts))
+    return _full(talk.CHATTER, sentence) or (len(parts) > 1 and all(_full(talk.CHATTER, p.strip()) for p in parts))
 
 
 def _full(shapes: tuple[str, ...], low: str) -> bool:

@@ -218,7 +218,7 @@ def test_links_and_imports(tmp_path: Path) -> None:
     text = (
         "[a](there.md) [b](sub/in.md#part) [c](lost.md) ![d](<lost.png>) [e](https://x.example/y.md) [f](/etc/x.md)\n"
         "[g](../outside.md) [h](sub) `[i](code.md)` [j](#here) [k](there%2Emd)\n@there.md @lost/import.md @anna @types/node\n"
-        "```\n[l](fenced.md)\n```\n<!-- [m](comment.md) -->\n"
+        "```\n[l](fenced.md)\n```\n<!-- [m](comment.md) -->\n`` `[n](two.md)` `` and `@o.md` and x`y\n"
     )
     found = of(tmp_path, {"m.md": text, "there.md": "Something is there.\n", "sub/in.md": "Something is in it.\n"})
     assert kinds(found) == {"link": ["m.md:1", "m.md:1", "m.md:3"]}

@@ -91,7 +91,7 @@ def found(text: str, **fields: object) -> list[str]:
     return [f.kind for f in audit_rules.judge(Entry(path="m.md", text=text, **fields), at())]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("text", [t for _, t in JUNK[:90]])
+@pytest.mark.parametrize("text", [t for kind, t in JUNK[:170] if kind != "raw"])
 def test_marks_and_letters_change_nothing(text: str) -> None:
     """A bullet, a quotation mark, capitals: the same verdict."""
     if "\n" in text or "<" in text or not text.strip("-… *🎉x"):
