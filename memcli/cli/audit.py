@@ -1,5 +1,7 @@
 """`memcli audit`: how much of a memory is worth keeping, and what is not."""
 
+from functools import lru_cache
+
 from memcli.base import errors
 from memcli.cli import session
 from memcli.cli.call import Context, Output
@@ -82,24 +84,29 @@ def _head(found: "Audit") -> str:
 
 def _line(finding: "Finding") -> str:
     from memcli.base import text
-    from memcli.cli import show
     from memcli.engine import audit_entry
 
     place = text.one_line(audit_entry.place(finding.path, finding.line, finding.item))
     said, rival = _excerpt(finding.entry), _excerpt(finding.other) if finding.kind in _BOTH else ""
     quoted = (f': "{said}"' if said else "") + (f' against "{rival}"' if rival else "")
-    then = f"; {show.one_line(finding.next)}" if finding.next else ""
-    return f"{place}\t{finding.kind}\t{show.one_line(finding.what)}{quoted}{then}\n"
+    then = f"; {_clean(finding.next)}" if finding.next else ""
+    return f"{place}\t{finding.kind}\t{_clean(finding.what)}{quoted}{then}\n"
 
 
 def _excerpt(entry: "Entry | None") -> str:
     """The beginning of the entry, scrubbed as a whole before it is cut, so that no half of a secret stays."""
-    from memcli.cli import show
-
     if entry is None:
         return ""
-    words = show.one_line(" ".join(entry.text[:_SCRUBBED].split()))
+    words = _clean(" ".join(entry.text[:_SCRUBBED].split()))
     return words if len(words) <= _EXCERPT else words[:_EXCERPT].rstrip("\\") + "…"
+
+
+@lru_cache(maxsize=4096)
+def _clean(words: str) -> str:
+    """On one line and scrubbed; the same words come again and again."""
+    from memcli.cli import show
+
+    return show.one_line(words)
 
 
 def _data(found: "Audit") -> "dict[str, Any]":
@@ -122,7 +129,6 @@ def _place(at: "Finding | Entry") -> "dict[str, Any]":
 
 
 def _row(finding: "Finding") -> "dict[str, Any]":
-    from memcli.cli import show
     from memcli.engine.audit_entry import KINDS
 
     other = finding.other
@@ -130,8 +136,8 @@ def _row(finding: "Finding") -> "dict[str, Any]":
         "kind": finding.kind,
         "severity": finding.severity,
         **_place(finding),
-        "what": show.one_line(finding.what),
+        "what": _clean(finding.what),
         "excerpt": _excerpt(finding.entry) or None,
         "other": _place(other) | {"excerpt": _excerpt(other) or None} if other else None,
-        "next": show.one_line(finding.next) if finding.next else KINDS[finding.kind][2],
+        "next": _clean(finding.next) if finding.next else KINDS[finding.kind][2],
     }

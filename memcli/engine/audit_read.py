@@ -27,6 +27,7 @@ MOST_FILES = 100_000
 MOST_ENTRIES = 1_000_000
 MOST_DEPTH = 24
 _MARKER = "memcli.toml"
+_PARTS = ("facts", "episodes", "procedures", "sources", "proposed", "archive", "tenants", ".memcli")
 _SIDE = ".meta.json"
 _PASSED_OVER = ("node_modules", "__pycache__", "venv")
 _CONFLICT = re.compile(r"(?m)^(?:<{7}|>{7}) ")
@@ -69,8 +70,7 @@ class Reader:
         if not self.root:
             raise errors.UsageError("the path is empty", hint="memcli audit PATH; a variable that is not set?")
         path = os.path.realpath(files.absolute(self.root))
-        inside = _store_above(path)
-        if inside:
+        if _of_a_store(path):
             raise errors.UsageError(
                 "this is a part of a memcli store, whose labels count", path=self.root, hint="memcli --store DIR audit"
             )
@@ -243,16 +243,16 @@ class _Unfit(Exception):
     """A file of a form that holds no entries; the text says why."""
 
 
-def _store_above(path: str) -> bool:
-    """Whether a store holds this place; the folder of a store itself too."""
-    here = path
+def _of_a_store(path: str) -> bool:
+    """Whether this is a store, or one of its own parts; what only lies below a store is none of it."""
+    here, below = path, ""
     while True:
         if os.path.isfile(os.path.join(here, _MARKER)):
-            return True
-        parent = os.path.dirname(here)
+            return not below or below in _PARTS or (os.path.isfile(path) and os.path.dirname(path) == here)
+        parent, name = os.path.split(here)
         if parent == here:
             return False
-        here = parent
+        here, below = parent, name
 
 
 def _kind(here: files.Folder, name: str) -> str:

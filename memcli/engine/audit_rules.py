@@ -214,7 +214,7 @@ def undated(look: Look) -> str:
         rest = _re(shape).sub(" ", rest)
     if dates.asked(rest, look.now):
         return ""
-    since = f", written {entry.at:%Y-%m-%d}" if entry.at else ""
+    since = f", {entry.at:%Y-%m-%d}" if entry.at else ""
     return f"a date that counts from the day it was written{since}"
 
 

@@ -45,14 +45,14 @@ FILES: dict[str, bytes] = {
     "deep list": b"".join(b" " * n + b"- item\n" for n in range(2000)), "deep headings": b"# a\n" * 20_000 + b"###### b\n" * 20_000, "quotes": b"> " * 200_000 + b"\n",
     "stars": b"*" * 300_000 + b"\n", "backticks": b"`" * 300_000 + b"\n", "underscores": b"_" * 300_000 + b"\n", "context block": b"<memory-00000000>" * 20_000,
     "ignore": b"ignore " * 100_000 + b"\n", "send": b"send " * 100_000 + b"\n", "always": b"- always " + b"recommend " * 50_000 + b"\n", "emoji": "🎉 ".encode() * 100_000,
-    "conflict": b"<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> x\n", "same line": b"- User said hi.\n" * 50_000, "one word": b"- alpha\n" * 50_000,
+    "conflict": b"<<<<<<< HEAD\n- a\n=======\n- b\n>>>>>>> x\n", "same line": b"- User said hi.\n" * 20_000, "one word": b"- alpha\n" * 20_000,
 }  # fmt: skip
 JSONS: dict[str, bytes] = {
     "empty": b"", "null": b"null", "number": b"1", "text": b'"x"', "cut": b'[{"memory": "a"', "NaN": b'[{"memory": "a", "created_at": NaN}]', "deep": b"[" * 200_000,
     "deep object": b'{"a":' * 50_000, "5,000 digits": b'[{"memory": "a", "created_at": ' + b"9" * 5000 + b"}]", "1e400": b'[{"memory": "a", "ts": 1e400}]',
     "surrogate": b'[{"memory": "said \\ud800 and"}]', "list of lists": b"[[[]]]", "text is a list": b'[{"memory": ["a"]}]', "memory is null": b'[{"memory": null}]',
     "entities are text": b'{"entities": ["a", 1, null], "relations": "x"}', "nodes are odd": b'{"nodes": {"a": 1, "b": {"concept": 5}}}', "mapping": b'[{"mapping": 1}]',
-    "label is a list": b'[{"memory": "a", "sensitivity": ["public"]}]', "100,000 rows": b"[" + b'{"memory": "the queue is in Porto"},' * 100_000 + b"{}]",
+    "label is a list": b'[{"memory": "a", "sensitivity": ["public"]}]', "20,000 rows": b"[" + b'{"memory": "the queue is in Porto"},' * 20_000 + b"{}]",
     "not UTF-8": b'[{"memory": "\xff"}]', "far future": b'[{"memory": "a fact", "created_at": "9999-12-31T23:59:59Z", "expires": "0001-01-01"}]',
 }  # fmt: skip
 LINES: dict[str, bytes] = {
