@@ -76,6 +76,7 @@ VERBS = {
     "stats": "stats",
     "doctor": "doctor",
     "check": "check_against",
+    "audit": "audit",
     "reindex": "reindex",
     "config": "setting",
     "fact set": "set_fact",

@@ -50,11 +50,8 @@ def search(
 
     mine = session.session_id(session_) if layer == ("working",) else session.session_named(session_)
     now = session.now(ctx)
-    times: dict[str, Any] = {
-        "last_hours": last_hours,
-        "since": session.moment(since, now),
-        "until": session.moment(until, now),
-    }
+    first, last = session.moment(since, now), session.moment(until, now)
+    times: dict[str, Any] = {"last_hours": last_hours, "since": first, "until": last}
     least: dict[str, Any] = {"min_confidence": min_confidence or 0.0, "min_importance": min_importance or 0.0}
     texts = {"domain": domain, "source": source, "outcome": outcome, "concept": concept, "prefix": prefix}
     kind: dict[str, Any] = {"layers": layer or engine.EVERYWHERE, "tags": tag, "session": session_, **texts}

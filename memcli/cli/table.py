@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("memcli.cli.store", "doctor"),
     "reindex": ("memcli.cli.store", "reindex"),
     "check": ("memcli.cli.store", "check"),
+    "audit": ("memcli.cli.audit", "audit"),
     "config": ("memcli.cli.store", "config"),
     "fact set": ("memcli.cli.fact", "set_"),
     "fact get": ("memcli.cli.fact", "get"),

@@ -24,6 +24,7 @@ WORDS: dict[str, str] = {
     "query": "what to look for, in plain words",
     "task": "the task, in a few words",
     "path": "the file, or for cognitive-core its folder; - is stdin or stdout",
+    "path_": "a file or folder of another tool, which is only read; the store in use unless named",
     "foreign": "the form: jsonl; for import also cognitive-core, for export also skill",
     "name": "its name",
     # What is known about a record.
@@ -42,6 +43,7 @@ WORDS: dict[str, str] = {
     "weight": "how strong: 0 to 1",
     "depth": "how many steps to walk",
     "kind": "the kind of source: system user file agent tool inference url import unknown",
+    "kind_": "only this kind of finding; repeat for more",
     "trust": "how far it is trusted at first: 0 to 1",
     "note": "a few words about it",
     "step": "one step, as NAME: WHAT TO DO (a leading ? makes it optional); repeat in order",
@@ -123,6 +125,7 @@ WORDS: dict[str, str] = {
     "deep": "compare the index with every record too",
     "fresh": "compare every file with the index first, however many there are",
     "as_of": "what was known at this time (RFC 3339, or back from now: 30d)",
+    "fail_over": "exit 4 when more than this share of the entries is junk, in percent",
     "fix": "repair what can be repaired without losing anything",
     "from_": "where to read it from",
 }

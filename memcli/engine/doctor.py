@@ -151,8 +151,8 @@ class Finding(Value):
         return CODES[self.code][0]
 
 
-def examine(store: "Store", now: datetime) -> list[Finding]:
-    """Everything that is wrong, by path. Raises NoStore, NewerFormat and BadData only for memcli.toml itself."""
+def examine(store: "Store", now: datetime, *, bonds: bool = True) -> list[Finding]:
+    """All that is wrong, by path; bonds: relations too. Raises NoStore, NewerFormat, BadData only for memcli.toml."""
     found = [*_settings(store), *_guarded(store, lambda: _store(store))]
     for layer in PAIR_LAYERS:
         found += _guarded(store, lambda layer=layer: _pairs(store, layer, now))
@@ -161,7 +161,7 @@ def examine(store: "Store", now: datetime) -> list[Finding]:
     found += _guarded(store, lambda: _purged(store))
     for layer in (facts.LAYER, episodes.LAYER, procedures.LAYER):
         found += _guarded(store, lambda layer=layer: _archives(store, layer))
-    found += _guarded(store, lambda: _bonds(store))
+    found += _guarded(store, lambda: _bonds(store)) if bonds else ()
     return sorted(found, key=lambda f: (f.path, f.line, f.code))
 
 

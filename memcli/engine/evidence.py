@@ -138,7 +138,7 @@ class Bundle(Value):
         return tuple(i for i in self.items if i.layer == layer)
 
 
-class _Said:
+class Said:
     """One statement: its subject in stems, its value, whether it is denied, and where it stands."""
 
     __slots__ = ("denied", "side", "stems", "subject", "text")
@@ -167,7 +167,7 @@ def contradictions(
 
 def claimed(query: str) -> tuple[str, ...]:
     """The subjects of what a question claims: "The job queue is Redis" claims something of the job queue."""
-    return tuple(s.key for s, _ in _stated(query.strip().rstrip("?!")))
+    return tuple(s.key for s, _ in stated(query.strip().rstrip("?!")))
 
 
 def side_of(record: "Record") -> Side:
@@ -183,7 +183,7 @@ def side_of(record: "Record") -> Side:
 
 def _differing(records: "Sequence[Record]", claim: str) -> "Iterator[Pair]":
     """One subject, two values; the claim of the question first."""
-    by_subject: dict[frozenset[str], list[_Said]] = {}
+    by_subject: dict[frozenset[str], list[Said]] = {}
     asked = Side(layer="claim", id="", name="", text=claim)
     bare = claim.strip().rstrip("?!")
     for said in [*_statements(bare, asked), *(s for r in records for s in _of(r))]:
@@ -192,24 +192,24 @@ def _differing(records: "Sequence[Record]", claim: str) -> "Iterator[Pair]":
     for group in by_subject.values():
         for i, one in enumerate(group):
             for other in group[i + 1 :]:
-                if one.side != other.side and _contradict(one, other):
+                if one.side != other.side and contradict(one, other):
                     yield Pair(kind="claim" if one.side == asked else "value", one=one.side, other=other.side)
 
 
-def _of(record: "Record") -> "Iterator[_Said]":
+def _of(record: "Record") -> "Iterator[Said]":
     side = side_of(record)
     if isinstance(record, (Fact, Entry)):
-        yield _Said(record.key, record.text, side)
+        yield Said(record.key, record.text, side)
     text = "\n".join((record.text, *record.findings)) if isinstance(record, Episode) else record.text
     yield from _statements(text, side)
 
 
-def _statements(text: str, side: Side) -> "Iterator[_Said]":
-    for statement, denied in _stated(text[:_MOST_TEXT_CHARS]):
-        yield _Said(statement.key, statement.text, side, denied=denied)
+def _statements(text: str, side: Side) -> "Iterator[Said]":
+    for statement, denied in stated(text[:_MOST_TEXT_CHARS]):
+        yield Said(statement.key, statement.text, side, denied=denied)
 
 
-def _stated(text: str) -> "Iterator[tuple[statements.Statement, bool]]":
+def stated(text: str) -> "Iterator[tuple[statements.Statement, bool]]":
     """Statements that give an attribute its value, also denied ones. "X is a Y" says what X is among other things, and
     what is said of a bare name is one thing of many: neither rules anything out."""
     for sentence in statements.sentences(text):
@@ -220,7 +220,8 @@ def _stated(text: str) -> "Iterator[tuple[statements.Statement, bool]]":
                 yield found, positive != sentence
 
 
-def _contradict(one: _Said, other: _Said) -> bool:
+def contradict(one: Said, other: Said) -> bool:
+    """Whether two statements of one subject cannot both hold."""
     if one.denied and other.denied:
         return False
     if max(len(one.stems), len(other.stems)) > MOST_VALUE_WORDS:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memcli.engine.approval import Accepted
+    from memcli.engine.audit import Audit
     from memcli.engine.evidence import Bundle
     from memcli.engine.monitoring import Retrievals
     from memcli.engine.opinions import Said
@@ -134,6 +135,22 @@ class Layers:
         from memcli.engine import verify
 
         return verify.verify(self.store, key, now=instant(now), allow_commands=allow_commands)
+
+    def audit(
+        self,
+        path: "str | os.PathLike[str] | None" = None,
+        *,
+        kinds: tuple[str, ...] = (),
+        clearance: str = "internal",
+        now: datetime | None = None,
+    ) -> "Audit":
+        """How much of this store, or of another tool's file or folder, is junk; see engine.audit. Nothing is written."""
+        from memcli.engine import audit
+
+        at, limit = instant(now), labels.sensitivity(clearance)
+        if path is None:
+            return audit.of_store(self.store, now=at, kinds=kinds, clearance=limit)
+        return audit.of_path(os.fspath(path), now=at, kinds=kinds, clearance=limit)
 
     # Relations
 

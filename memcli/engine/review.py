@@ -48,9 +48,12 @@ class Item(Value):
     basis: str = ""
 
 
-def queue(store: "Store", now: datetime) -> list[Item]:
-    """Everything that waits, in the order of KINDS, whatever its label: callers show only what the reader may see."""
-    live = [f for f in facts.every(store) if policy.current(f, now, store.settings)]
+def queue(store: "Store", now: datetime, *, held: "list[Fact] | None" = None) -> list[Item]:
+    """Everything that waits, in the order of KINDS, whatever its label: callers show only what the reader may see.
+
+    held: all facts, where the caller has read them.
+    """
+    live = [f for f in (facts.every(store) if held is None else held) if policy.current(f, now, store.settings)]
     known = {f.key: f for f in live}
     found = [_proposal(store, p, known, now) for p in proposals.every(store) if not promotion.lapsed(store, p, now)]
     found += [i for p in procedures.every(store) if (i := _procedure(p, now)) is not None]

@@ -22,6 +22,7 @@ CALLS: dict[str, tuple[str, ...] | None] = {
     "doctor": (),
     "reindex": (),
     "check": (),
+    "audit": (),
     "config": (),
     "fact set": ("deploy target", "Hetzner"),
     "fact get": ("deploy target",),
@@ -88,6 +89,7 @@ FIELDS: dict[str, str] = {
     "doctor": "severity code path message detail next",
     "reindex": "records bytes",
     "check": "severity code path message detail next",
+    "audit": "entries files flagged junk keep_percent junk_percent withheld kinds findings unread",
     "fact set": "how id key sensitivity digest path",
     "fact get": "id key text source confidence ttl_minutes sensitivity importance created_at updated_at effective_confidence "
     "confidence_label expires_at state digest path",
@@ -119,6 +121,7 @@ READERS = [
     "doctor",
     "reindex",
     "check",
+    "audit",
     "config",
     "fact get",
     "fact list",

@@ -175,6 +175,7 @@ CALLS = {
     "doctor": "doctor",
     "reindex": "reindex",
     "check": "check",
+    "audit": "audit",
 }
 FREE = ("config", "search")
 # Not called here.

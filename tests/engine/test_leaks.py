@@ -115,6 +115,8 @@ def channels(made: list[str]) -> list[tuple[str, ...]]:
         ("source", "show", CANARY),
         ("procedure", "list"),
         ("review", "list"),
+        ("audit",),
+        ("audit", "-n", "0", "--json"),
         ("export", "jsonl", "-", "--clearance", "internal"),
     ]
     for key in KEYS:

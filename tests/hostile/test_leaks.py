@@ -170,7 +170,7 @@ def planted(box: Box) -> Box:
 
 
 READS = [
-    ("where",), ("status",), ("stats",), ("doctor",), ("check",), ("config",), ("fact", "list"), ("fact", "list", "--prefix", "s"), ("fact", "list", "--tag", "t"),
+    ("where",), ("status",), ("stats",), ("doctor",), ("check",), ("audit",), ("audit", "-n", "0"), ("config",), ("fact", "list"), ("fact", "list", "--prefix", "s"), ("fact", "list", "--tag", "t"),
     ("episode", "list"), ("episode", "list", "--session", "s"), ("work", "list", "--session", "s"), ("work", "get", "x", "--session", "s"),
     ("context",), ("context", "the body says"), ("context", "look", "--task-type", "x"), ("context", "--untrusted", "--session", "s"),
     ("context", "--format", "json"), ("context", "code name", "--format", "json", "--untrusted", "--session", "s"),
