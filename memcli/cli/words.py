@@ -26,6 +26,11 @@ WORDS: dict[str, str] = {
     "path": "the file, or for cognitive-core its folder; - is stdin or stdout",
     "foreign": "the form: jsonl; for import also cognitive-core, for export also skill",
     "name": "its name",
+    "kind_": "which file of a store it is: fact (a record's .md), meta, log, archive or source",
+    "base": "the version that both sides come from, as git names it: %O",
+    "ours": "our version, which the result is written to: %A",
+    "theirs": "the other side's version: %B",
+    "place": "where the file stands, seen from the top of the work tree: %P",
     # What is known about a record.
     "source": "where it comes from, as KIND:ID; kinds: system user file agent tool inference url import unknown",
     "confidence": "how sure: 0 to 1, or high, medium, low",
@@ -115,6 +120,7 @@ WORDS: dict[str, str] = {
     "retrieval": "how well questions were answered, from the retrieval log",
     "days": "a fact that nobody was given for so many days counts as never served",
     # Upkeep and exchange.
+    "check_": "only say what is lacking; exit 4 when something is",
     "git": "make the folder a git repository too, unless it is in one",
     "vectors": "encode what has no vector yet, instead of building the index anew",
     "background": "in a process that goes on by itself, at low priority",
