@@ -102,11 +102,14 @@ def _wanted(root: str, top: str) -> tuple[dict[str, str], list[str]]:
 def _driver(kind: str) -> str:
     """The command that git gives to its shell, in the top folder of the work tree.
 
-    The interpreter that runs now, by its path: git may be called by programs that have another PATH. -P: nothing is
-    imported from the work tree. Where memcli is gone or fails, git's own text merge stands in, as if there were no driver.
+    The script beside the interpreter that runs now, by its path: git may be called by programs that have another PATH.
+    Without one the interpreter itself; -P: nothing is imported from the work tree. Where memcli is gone or fails, git's
+    own text merge stands in, as if there were no driver.
     """
-    python = shlex.quote(sys.executable).replace("%", "%%")
-    call = f"{python} -P -m memcli merge-driver {kind} %O %A %B %P"
+    script = os.path.join(os.path.dirname(sys.executable), "memcli")
+    found = shlex.quote(script) if os.path.isfile(script) else f"{shlex.quote(sys.executable)} -P -m memcli"
+    program = found.replace("%", "%%")
+    call = f"{program} merge-driver {kind} %O %A %B %P"
     done = "test $s = 0 && exit 0; test $s = 1 && grep -q '^<<<<<<< ' %A && exit 1"
     return f"{call}; s=$?; {done}; git merge-file -q -L ours -L base -L theirs %A %O %B"
 

@@ -13,6 +13,7 @@ from memcli.store import (
     episodes,
     facts,
     folder,
+    merge_notes,
     merges,
     names,
     pair,
@@ -91,8 +92,8 @@ def _store(store: "Store") -> "Iterator[Finding]":
     with store.folder(folder.STATE) as inside:
         if inside.read("journal", limit=None):
             yield Finding(code="unfinished", path=f"{folder.STATE}/journal")
-    if left := merges.waiting(store):
-        yield Finding(code="merge_left", path=f"{folder.STATE}/{merges.FOLDER}", detail=str(len(left)))
+    if left := merge_notes.waiting(store):
+        yield Finding(code="merge_left", path=f"{folder.STATE}/{merge_notes.FOLDER}", detail=str(len(left)))
     if _tracked(store.root):
         yield Finding(code="tracked_state", path=folder.STATE)
 

@@ -65,11 +65,11 @@ def _unite(kind: str, was: bytes, x: bytes, y: bytes, path: str) -> bytes:
 def _kept(root: str, layer: str, name: str, part: str, made: Merged) -> bytes:
     """The merged bytes, once what they do not hold is noted. Raises Conflict where there is no place for the note."""
     if made.aside is not None or made.uneven:
-        from memcli.store import merges
+        from memcli.store import merge_notes
 
-        if layer not in merges.LAYERS:
+        if layer not in merge_notes.LAYERS:
             raise Conflict("the file is in no layer of a store")
-        merges.leave(_store(root), layer, name, part, made)
+        merge_notes.leave(_store(root), layer, name, part, made)
     return made.data
 
 

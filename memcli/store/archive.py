@@ -138,9 +138,9 @@ def names(store: "Store", layer: str, place: str = "archive") -> list[str]:
     with folder(store, layer, place) as d:
         found = {n[: -len(SUFFIX)] for n in d.names() if n.endswith(SUFFIX) and not n.startswith(".")}
     if place == "archive" and _merged(store):
-        from memcli.store import merges
+        from memcli.store import merge_notes
 
-        found |= {n.name for n in merges.notes(store) if n.layer == layer}
+        found |= {n.name for n in merge_notes.notes(store) if n.layer == layer}
     return sorted(found)
 
 

@@ -1,91 +1,28 @@
-"""What a merge set aside: values that lost against the other side's and are not in the archive yet (decision 0019).
+"""Taking over what a merge set aside: into the archive, by whoever writes next (decision 0019).
 
-git calls the merge driver once a file, before it touches the work tree, so the driver may not write the archive. It leaves
-a note a file in `.memcli/merges/`, named by what it says; whoever writes next, or `doctor --fix`, takes the notes over into
-the archive. A note is only needed until then, and taking it over twice adds nothing. Until it is taken over, readers of
-the archive see what it will hold.
+A note is only needed until then, and taking it over twice adds nothing. Until it is taken over, readers of the archive see
+what it will hold.
 """
 
-import json
 from datetime import datetime, timezone
 
 from memcli.base import errors, ids, sha256
-from memcli.base.value import Value, value
 from memcli.model import header, labels, merge_meta, sidecar
 from memcli.model.records import Source
-from memcli.store import archive, names, pair
+from memcli.store import archive, merge_notes, names, pair
+from memcli.store.merge_notes import MD, SIDE, Note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from memcli.base import files
-    from memcli.model.merge import Merged
     from memcli.store.folder import Store, Writing
-
-FOLDER = "merges"
-_SUFFIX = ".json"
-LAYERS = ("facts", "procedures", "proposed/facts", "proposed/procedures")
-_UNSAFE = frozenset("/\\\0")
-MD, SIDE = "md", "sidecar"
-
-
-@value
-class Note(Value):
-    """One file of a record after a merge. stood, other, base: ids as in `Merged`; part: md or sidecar; data: the other
-    side's file, "" where only the labels differed; edited: a text edited by hand under the id of the base."""
-
-    file: str
-    layer: str
-    name: str
-    part: str
-    stood: str
-    other: str
-    base: str
-    edited: bool
-    data: str
-
-
-def leave(store: "Store", layer: str, name: str, part: str, made: "Merged") -> None:
-    """Note what a merged file does not hold; durable when it returns. Nothing is written where nothing is missing."""
-    if made.aside is None and not made.uneven:
-        return
-    row = {
-        "format": 1,
-        "layer": layer,
-        "name": name,
-        "part": part,
-        "stood": made.stood,
-        "other": made.other,
-        "base": made.base,
-        "edited": made.edited and made.aside is not None,
-        "data": "" if made.aside is None else made.aside.decode(),
-    }
-    data = json.dumps(row, ensure_ascii=False).encode()
-    with store.folder(".memcli", FOLDER, create=True) as folder:
-        folder.replace(sha256.hexadecimal(data)[:32] + _SUFFIX, data)
-
-
-def waiting(store: "Store") -> list[str]:
-    """The file names of all notes, sorted."""
-    with store.folder(".memcli", FOLDER) as folder:
-        return sorted(n for n in folder.names() if n.endswith(_SUFFIX) and not n.startswith("."))
-
-
-def notes(store: "Store") -> list[Note]:
-    """All notes that can be read."""
-    found = []
-    with store.folder(".memcli", FOLDER) as folder:
-        for name in sorted(n for n in folder.names() if n.endswith(_SUFFIX) and not n.startswith(".")):
-            note = _note(name, folder.read(name, limit=None) or b"")
-            if note is not None:
-                found.append(note)
-    return found
 
 
 def rows(store: "Store", layer: str, name: str) -> "list[bytes]":
     """The lines that the archive of a record lacks, as long as the notes are not taken over."""
-    mine = [n for n in notes(store) if (n.layer, n.name) == (layer, name)]
+    mine = merge_notes.of(store, layer, name)
     if not mine or layer not in ("facts", "procedures"):
         return []
     with store.folder(*layer.split("/")) as folder:
@@ -99,23 +36,23 @@ def settle(w: "Writing") -> list[str]:
     A record that still has conflict markers, or is damaged otherwise, keeps its notes until it is mended.
     """
     groups: dict[tuple[str, str], list[Note]] = {}
-    for note in notes(w.store):
+    for note in merge_notes.notes(w.store):
         groups.setdefault((note.layer, note.name), []).append(note)
     done = []
     for (layer, name), group in groups.items():
         if _take_over(w, layer, name, group):
             done.append(f"{layer}/{name}{pair.MD}")
-            _remove(w.store, [n.file for n in group])
+            merge_notes.remove(w.store, [n.file for n in group])
     if done:
         with w.store.folder(".memcli") as state:
-            state.remove_empty(FOLDER)
+            state.remove_empty(merge_notes.FOLDER)
     return done
 
 
 def pending(store: "Store") -> list[str]:
     """The records that notes tell of, as paths; those in conflict are left out, since nobody can take theirs over."""
     found = []
-    for layer, name in sorted({(n.layer, n.name) for n in notes(store)}):
+    for layer, name in sorted({(n.layer, n.name) for n in merge_notes.notes(store)}):
         with store.folder(*layer.split("/")) as folder:
             live = pair.read(folder, name)
         if live is None or live.state != "damaged":
@@ -125,31 +62,8 @@ def pending(store: "Store") -> list[str]:
 
 def drop(store: "Store", layer: str, name: str, gone: "set[str] | None") -> None:
     """Erase notes of a record (all, or those of values with the ids) for good: for purge."""
-    mine = [n for n in notes(store) if (n.layer, n.name) == (layer, name)]
-    _remove(store, [n.file for n in mine if gone is None or gone & {n.other, n.stood, n.base}])
-
-
-def _remove(store: "Store", gone: list[str]) -> None:
-    with store.folder(".memcli", FOLDER) as folder:
-        for name in gone:
-            folder.remove(name)
-        folder.sync()
-
-
-def _note(file: str, data: bytes) -> Note | None:
-    """A note, None when no merge driver of ours can have left it: names must stay in the layer's folder."""
-    try:
-        raw = sidecar.parse(data)
-        good = raw["format"] == 1 and raw["layer"] in LAYERS and raw["part"] in (MD, SIDE)
-        good = good and 0 < len(raw["name"]) <= 200 and not set(raw["name"]) & _UNSAFE and isinstance(raw["data"], str)
-        good = (
-            good and ids.valid(raw["stood"]) and ids.valid(raw["other"]) and (not raw["base"] or ids.valid(raw["base"]))
-        )
-        good = good and (raw["part"] == SIDE or header.split(raw["data"]) is not None)
-        fields = {n: raw[n] for n in Note.__fields__ if n != "file"}
-    except (errors.BadData, KeyError, TypeError):
-        return None
-    return Note(file=file, **fields) if good else None
+    mine = merge_notes.of(store, layer, name)
+    merge_notes.remove(store, [n.file for n in mine if gone is None or gone & {n.other, n.stood, n.base}])
 
 
 def _take_over(w: "Writing", layer: str, name: str, group: list[Note]) -> bool:
@@ -185,7 +99,7 @@ def _lines(store: "Store", layer: str, name: str, group: list[Note], live: pair.
     known = {row["meta"]["id"]: row for row in archive.kept(store, layer, name, place)}
     by_id: dict[str, dict[str, Note]] = {}
     for note in sorted(group, key=lambda n: (n.stood, n.data)):
-        if note.data and (live is None or note.other != live.id or note.edited):
+        if note.data and _readable(note) and (live is None or note.other != live.id or note.edited):
             by_id.setdefault(note.other, {})["edited" if note.edited else note.part] = note
     found = []
     for made in sorted(by_id):
@@ -199,6 +113,13 @@ def _lines(store: "Store", layer: str, name: str, group: list[Note], live: pair.
             found += _edited(layer, name, parts["edited"], meta, known)
     held = store.tombstones() if found else None
     return [line for line in found if held is None or not _purged(held, layer, line)]
+
+
+def _readable(note: Note) -> bool:
+    try:
+        return note.part == SIDE or header.split(note.data) is not None
+    except errors.BadData:
+        return False
 
 
 def _meta(note: Note | None, row: "dict[str, Any] | None") -> "dict[str, Any] | None":

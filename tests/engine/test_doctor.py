@@ -11,7 +11,7 @@ from support import Box, at, stamp
 from memcli.base import ids
 from memcli.engine import findings
 from memcli.model import header, keys, labels, merge
-from memcli.store import archive, episodes, facts, merges, pair
+from memcli.store import archive, episodes, facts, merge_notes, pair
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bD1fG3hJ5"
 ID = "0199e4a0-5b00-7c3e-9a51-0d6a0f1b2c3d"
@@ -103,7 +103,7 @@ def merge_left(box: Box) -> None:
     other = fact.replace(id=ids.new(at(days=-1)), text="their value")
     for part, data in zip(("md", "sidecar"), facts.encode(other), strict=True):
         made = merge.Merged(data=b"", stood=fact.id, other=other.id, aside=data)
-        merges.leave(box.store, "facts", fact.name, part, made)
+        merge_notes.leave(box.store, "facts", fact.name, part, made)
 
 
 # code -> how to make it so; the store holds the fact "k" and one episode of this month.
