@@ -54,7 +54,9 @@ def examine(store: "Store", now: datetime) -> list[Finding]:
 def mend(store: "Store", now: datetime) -> list[Finding]:
     """Do what is safe: finish or clean interrupted writes, set modes, keep .memcli out of git. Returns what was mended."""
     mended = []
-    mended += [Finding(code="merge_left", path=path) for path in merges.pending(store)]  # `writing` takes them over
+    mended += [
+        Finding(code="merge_left", path=path) for path in merges.pending(store, mendable=True)
+    ]  # `writing` takes them over
     with store.writing(patient=True) as w:
         for layer in PAIR_LAYERS:
             mended += [Finding(code="unfinished", path=f"{layer}/{n}.md") for n in recovery.settle_folder(store, layer)]
@@ -92,7 +94,7 @@ def _store(store: "Store") -> "Iterator[Finding]":
     with store.folder(folder.STATE) as inside:
         if inside.read("journal", limit=None):
             yield Finding(code="unfinished", path=f"{folder.STATE}/journal")
-    if left := merge_notes.waiting(store):
+    if left := merges.pending(store):
         yield Finding(code="merge_left", path=f"{folder.STATE}/{merge_notes.FOLDER}", detail=str(len(left)))
     if _tracked(store.root):
         yield Finding(code="tracked_state", path=folder.STATE)

@@ -67,8 +67,8 @@ def _kept(root: str, layer: str, name: str, part: str, made: Merged) -> bytes:
     if made.aside is not None or made.uneven:
         from memcli.store import merge_notes
 
-        if layer not in merge_notes.LAYERS:
-            raise Conflict("the file is in no layer of a store")
+        if not merge_notes.fits(layer, name):
+            raise Conflict("the file is none of a record that a note could be about")
         merge_notes.leave(_store(root), layer, name, part, made)
     return made.data
 

@@ -83,12 +83,12 @@ def read(store: "Store", layer: str, name: str, place: str = "archive") -> "list
 
     What a merge set aside counts as archived before a writer has written it down.
     """
-    data = _bytes(store, layer, name, place)
+    waiting: list[bytes] = []
     if place == "archive" and _merged(store):
         from memcli.store import merges
 
-        data = b"\n".join([data, *merges.rows(store, layer, name)])
-    return rows(data, name)
+        waiting = merges.rows(store, layer, name)  # before the file: whoever takes them over writes it first
+    return rows(b"\n".join([_bytes(store, layer, name, place), *waiting]), name)
 
 
 def kept(store: "Store", layer: str, name: str, place: str = "archive") -> "list[dict[str, Any]]":

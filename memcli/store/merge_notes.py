@@ -58,10 +58,10 @@ def leave(store: "Store", layer: str, name: str, part: str, made: "Merged") -> N
         folder.replace(sha256.hexadecimal(data)[:32] + _SUFFIX, data)
 
 
-def waiting(store: "Store") -> list[str]:
-    """The file names of all notes, sorted."""
-    with store.folder(".memcli", FOLDER) as folder:
-        return sorted(n for n in folder.names() if n.endswith(_SUFFIX) and not n.startswith("."))
+def fits(layer: object, name: object) -> bool:
+    """True for the layer and the name of a record that a note can be about."""
+    plain = isinstance(name, str) and 0 < len(name) <= 200 and not set(name) & _UNSAFE and name.isprintable()
+    return layer in LAYERS and plain
 
 
 def notes(store: "Store") -> list[Note]:
@@ -92,8 +92,8 @@ def _note(file: str, data: bytes) -> Note | None:
     """A note, None when no merge driver of ours can have left it: names must stay in the layer's folder."""
     try:
         raw = sidecar.parse(data)
-        good = raw["format"] == 1 and raw["layer"] in LAYERS and raw["part"] in (MD, SIDE)
-        good = good and 0 < len(raw["name"]) <= 200 and not set(raw["name"]) & _UNSAFE and isinstance(raw["data"], str)
+        good = raw["format"] == 1 and fits(raw["layer"], raw["name"])
+        good = good and raw["part"] in (MD, SIDE) and isinstance(raw["data"], str)
         good = (
             good and ids.valid(raw["stood"]) and ids.valid(raw["other"]) and (not raw["base"] or ids.valid(raw["base"]))
         )

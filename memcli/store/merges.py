@@ -49,13 +49,18 @@ def settle(w: "Writing") -> list[str]:
     return done
 
 
-def pending(store: "Store") -> list[str]:
-    """The records that notes tell of, as paths; those in conflict are left out, since nobody can take theirs over."""
+def pending(store: "Store", *, mendable: bool = False) -> list[str]:
+    """The records, as paths, whose notes are still to be taken over; mendable: those in conflict are left out."""
     found = []
     for layer, name in sorted({(n.layer, n.name) for n in merge_notes.notes(store)}):
         with store.folder(*layer.split("/")) as folder:
             live = pair.read(folder, name)
-        if live is None or live.state != "damaged":
+        if live is not None and live.state == "damaged":
+            lacks = not mendable
+        else:
+            uneven = live is not None and live.state == "ok" and _uneven(live)
+            lacks = uneven or bool(_lines(store, layer, name, merge_notes.of(store, layer, name), live))
+        if lacks:
             found.append(f"{layer}/{name}{pair.MD}")
     return found
 
@@ -81,16 +86,22 @@ def _take_over(w: "Writing", layer: str, name: str, group: list[Note]) -> bool:
 
 def _one_label(w: "Writing", folder: "files.Folder", layer: str, live: pair.Pair) -> None:
     """Write the stricter label into the file that has the other; git may have taken one file from each side."""
+    if not _uneven(live):
+        return
     assert live.meta is not None
     front, meta, label = live.header, live.meta, live.sensitivity
     in_text, in_side = labels.stored_sensitivity(front.get("sensitivity")), meta["sensitivity"]
-    if in_text == in_side:
-        return
     md = header.join(front | {"sensitivity": str(label)}, live.text).encode() if in_text != label else None
     side = sidecar.dump(sidecar.encode(meta | {"sensitivity": label})) if in_side != label else None
     known = names.current(w.store, folder) if layer == "facts" else None
     pair.write(w, folder, layer, live.name, live.id, md=md, side=side)
     names.keep(w.store, folder, known)
+
+
+def _uneven(live: pair.Pair) -> bool:
+    """True when the two files of a whole record have different labels, both readable."""
+    in_text = labels.stored_sensitivity(live.header.get("sensitivity"))
+    return in_text is not None and live.meta is not None and in_text != live.meta["sensitivity"]
 
 
 def _lines(store: "Store", layer: str, name: str, group: list[Note], live: pair.Pair | None) -> list[bytes]:
@@ -191,10 +202,10 @@ def _told_more(row: "dict[str, Any]", meta: "dict[str, Any] | None") -> list[byt
         return []
     if meta is None:
         return []
-    more = merge_meta.with_opinions(was, meta)
-    if more == was:
+    more = sidecar.encode(merge_meta.with_opinions(was, meta))
+    if more == sidecar.encode(was):
         return []
-    said = (row["reason"], row["at"], row["layer"], row["name"], sidecar.encode(more), row["header"], row["text"])
+    said = (row["reason"], row["at"], row["layer"], row["name"], more, row["header"], row["text"])
     return [archive.line(*said)]
 
 

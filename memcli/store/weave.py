@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _RAISE = rb"(?m)^<!-- raise ([0-9a-f-]{36}) ([^\n]*?) -->\n"
+_NEWER = rb"# Episodes \S+ \(memcli format (?!1\))"
 _MARKERS = (b"<<<<<<< ", b">>>>>>> ", b"|||||||", b"=======")
 
 
@@ -60,6 +61,8 @@ def _cut(data: bytes) -> _Log:
     told = {code for _, code in monthly.parse(data, "").problems}
     if told - {"edited"} or len({e.id for _, _, e in placed}) != len(placed):
         raise Conflict("a side has torn, damaged or doubled entries, or conflict markers")
+    if re.match(_NEWER, data):
+        raise Conflict("a side is of a newer format")
     raised: dict[str, set[bytes]] = {}
     ends = [*(start for start, _, _ in placed), len(data)][1:]
     entries = {

@@ -150,6 +150,39 @@ def play(ours: list[Any], theirs: list[Any], more: tuple[list[Any], list[Any]] |
         run_round(pair, pair.copy(one, "base2"), *more, 100)
 
 
+def rebase(ours: list[Any], theirs: list[Any]) -> None:
+    """One commit an act, replayed one by one: the trees may differ in numbers, nothing may be lost."""
+    with tempfile.TemporaryDirectory() as tmp:
+        pair = Pair(Path(tmp), start)
+        first = uses(pair.base)
+        for box, ops, who in ((pair.ours, ours, "ours"), (pair.theirs, theirs, "theirs")):
+            for i, op in enumerate(ops):
+                act(box, op, who, 10 + i + (20 if who == "theirs" else 0))
+                commit(box, "work")
+        before = [values(box) for box in (pair.ours, pair.theirs)]
+        total = tuple(a + b - f for a, b, f in zip(uses(pair.ours), uses(pair.theirs), first, strict=True))
+        for into, other in ((pair.ours, pair.theirs), (pair.theirs, pair.ours)):
+            done = pair.bring(into, other, "rebase")
+            assert done.code == 0, done.said
+            settled(done.box)
+            assert set(before[0]) | set(before[1]) <= set(values(done.box)), "a value is lost"
+            assert uses(done.box) == total
+
+
+@hypothesis.settings(max_examples=3, derandomize=True)
+@hypothesis.given(SIDE, SIDE)
+def test_any_work_replayed(ours: list[Any], theirs: list[Any]) -> None:
+    rebase(ours, theirs)
+
+
+@pytest.mark.full
+@pytest.mark.timeout(3600)
+@hypothesis.settings(max_examples=60)
+@hypothesis.given(SIDE, SIDE)
+def test_any_work_replayed_full(ours: list[Any], theirs: list[Any]) -> None:
+    rebase(ours, theirs)
+
+
 @hypothesis.settings(max_examples=6, derandomize=True)
 @hypothesis.given(SIDE, SIDE)
 def test_any_work_of_two(ours: list[Any], theirs: list[Any]) -> None:

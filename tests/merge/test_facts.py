@@ -1,9 +1,13 @@
 """Two people change one fact: what stands, where the other value is, and that both directions give the same tree."""
 
+import json
 from pathlib import Path
 
 import pytest
 from support import CANARY, Box, stamp
+
+from memcli.base import errors
+from memcli.store import archive, merge_notes
 
 from .common import WAYS, Act, Pair, git, history, settled, values
 
@@ -130,6 +134,15 @@ def test_tags_and_relations_of_both_sides(way: str, tmp_path: Path) -> None:
     fact = pair.both(way).box.fact("k")
     assert fact.tags == ("stays", "a", "b")
     assert [r["weight"] for r in fact.relations] == [0.9]
+
+
+def test_a_value_of_a_clock_that_went_back_takes_both_files_with_it(tmp_path: Path) -> None:
+    """Forgotten and set anew with a lesser id: git takes the text, which only this side changed, so the sidecar follows."""
+    pair = Pair(tmp_path, sets("base", H3, "--source", "user:anna"))
+    anew = several(does("fact", "forget", "k", "--yes"), sets("anew", H1, "--source", "user:anna"))
+    box = pair.act(anew, does("fact", "confirm", "k", "--run", "r1", now=H3)).both().box
+    fact = box.fact("k")
+    assert (fact.text, fact.state) == ("anew", "ok")
 
 
 def test_a_tag_and_metadata_survive_a_new_value(tmp_path: Path) -> None:
@@ -316,6 +329,66 @@ def test_a_merge_that_was_given_up_leaves_nothing_wrong(tmp_path: Path) -> None:
     assert box.get("k") == "ours"
     settled(box)
     assert history(box, "k") == ["base"]
+    assert '"ours"' not in (box.root / "archive" / "k.jsonl").read_text()
+
+
+def test_a_writer_that_is_stopped_while_it_takes_over_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair = Pair(tmp_path, sets("base", stamp())).act(sets("ours", H1), sets("theirs", H2))
+    box = pair.bring(pair.ours, pair.theirs).box
+    before = box.tree()
+    with monkeypatch.context() as m:
+        m.setattr(archive, "append", stop)
+        assert box.run("fact", "set", "another", "v").code == 7
+    assert box.tree() == before
+    assert sorted(history(box, "k")) == ["base", "ours"]
+    with monkeypatch.context() as m:
+        m.setattr(merge_notes, "remove", stop)
+        assert box.run("fact", "set", "another", "v").code == 7
+    assert (box.root / "archive" / "k.jsonl").read_text().count('"ours"') == 1
+    assert sorted(history(box, "k")) == ["base", "ours"]
+    settled(box)
+    assert (box.root / "archive" / "k.jsonl").read_text().count('"ours"') == 1
+
+
+def stop(*_: object) -> None:
+    raise errors.SystemFailure("stopped")
+
+
+def test_doctor_only_names_what_is_still_to_be_written(tmp_path: Path) -> None:
+    """A label went up on one side and a tag came on the other: git has it all, so there is nothing to say."""
+    pair = Pair(tmp_path, sets("base", stamp()))
+    pair.act(does("fact", "set", "k", "--sensitivity", "sensitive"), does("fact", "set", "k", "--tag", "t"))
+    box = pair.bring(pair.ours, pair.theirs).box
+    assert (box.root / ".memcli" / "merges").exists()
+    assert [f["code"] for f in box.data("doctor") if f["severity"] != "note"] == []
+    settled(box)
+    assert not (box.root / ".memcli" / "merges").exists()
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"format":1}', b"\xff"])
+def test_notes_that_are_none_are_passed_over(data: bytes, tmp_path: Path) -> None:
+    pair = Pair(tmp_path, sets("base", stamp())).act(sets("ours", H1), sets("theirs", H2))
+    box = pair.bring(pair.ours, pair.theirs).box
+    (box.root / ".memcli" / "merges" / "odd.json").write_bytes(data)
+    settled(box)
+    assert sorted(history(box, "k")) == ["base", "ours"]
+
+
+@pytest.mark.parametrize("field", ["layer", "name", "data", "other", "part"])
+def test_a_note_of_a_forger_leads_nowhere(field: str, tmp_path: Path) -> None:
+    pair = Pair(tmp_path, sets("base", stamp())).act(sets("ours", H1), sets("theirs", H2))
+    box = pair.bring(pair.ours, pair.theirs).box
+    folder = box.root / ".memcli" / "merges"
+    rows = [json.loads(path.read_bytes()) for path in sorted(folder.iterdir())]
+    for number, row in enumerate(rows):
+        for more, value in enumerate(("../../x", 7, None, "---\nid: 1\nid: 2\n---\n", {})):
+            folder.mkdir(exist_ok=True)
+            (folder / f"forged-{field}.json").write_text(json.dumps(row | {field: value}))
+            box.ok("fact", "set", "another", f"{number} {more}")
+    assert not (tmp_path / "x.jsonl").exists()
+    assert sorted(p.name for p in (box.root / "archive").iterdir()) == ["another.jsonl", "k.jsonl"]
 
 
 def test_purge_reaches_what_a_merge_set_aside(tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 """Logs, sources, procedures, proposals, the archive and tombstones that both sides changed."""
 
+import json
 from pathlib import Path
 
 import pytest
-from support import CANARY, Box, stamp
+from support import CANARY, Box, at, stamp
 
-from memcli.store import episodes, proposals
+from memcli.model import labels
+from memcli.store import episodes, facts, proposals, weave
 
 from .common import WAYS, Act, Pair, driver, settled
 from .test_facts import H1, H2, does, sets, several
@@ -128,6 +130,12 @@ def test_a_torn_entry_is_left_to_a_person(tmp_path: Path) -> None:
     done = pair.bring(pair.ours, pair.theirs)
     assert done.code == 1
     assert {"base", "theirs"} <= set(texts(done.box))
+
+
+def test_a_log_of_a_newer_format_is_left_to_a_person(tmp_path: Path) -> None:
+    pair = Pair(tmp_path, adds("base", now=stamp()), replaces("(memcli format 1)", "(memcli format 2)"))
+    pair.act(adds("ours"), adds("theirs", now=H2))
+    assert pair.bring(pair.ours, pair.theirs).code == 1
 
 
 # --- Sources
@@ -258,6 +266,42 @@ def test_rubbish_is_a_conflict_and_never_a_traceback(kind: str, tmp_path: Path) 
         assert code == 1
         assert b"<<<<<<< " in data
         assert said.startswith(f"conflict left in {place}: ")
+
+
+@pytest.mark.parametrize("kind", ["fact", "meta"])
+def test_two_keys_in_one_file_are_a_conflict(kind: str, tmp_path: Path) -> None:
+    box = Box(tmp_path / "s")
+    box.ok("init", str(box.root))
+    files = []
+    for key, now in (("one", H1), ("two", H2)):
+        box.set(key, f"the value of {key}", now=now)
+        files.append((box.md(key) if kind == "fact" else box.side(key)).read_bytes())
+    one, two = files
+    place = "facts/one.md" if kind == "fact" else "facts/one.meta.json"
+    for base, ours, theirs in ((b"", one, two), (one, one + b" ", two), (two, one, one.replace(b"of one", b"of uno"))):
+        code, data, said = driver(kind, base, ours, theirs, place, box.root)
+        assert code == 1, (base, data)
+        assert b"<<<<<<< " in data
+        assert "the value" not in said
+
+
+def test_two_copies_of_an_archived_value(tmp_path: Path) -> None:
+    """The stricter label and all opinions; whoever is ours."""
+    box = Box(tmp_path / "s")
+    box.ok("init", str(box.root))
+    box.set("k", "v", "--source", "user:anna")
+    fact = box.fact("k")
+    box.ok("fact", "confirm", "k", "--run", "r1", now=H1)
+    told = box.fact("k").replace(sensitivity=labels.RESTRICTED)
+    a, b = facts.archived_line(fact, "superseded", at(H1)), facts.archived_line(told, "superseded", at(H2))
+    line = weave.lines(b"", a, b)
+    assert line == weave.lines(b"", b, a)
+    row = json.loads(line)
+    assert row["at"] == H1
+    assert {row["meta"]["sensitivity"], row["header"]["sensitivity"]} == {"restricted"}
+    assert [o["run"] for o in row["meta"]["confirmations"]] == ["r1"]
+    other = facts.archived_line(fact.replace(text="by hand"), "superseded", at(H1))
+    assert weave.lines(b"", a, other).count(b"\n") == 2
 
 
 def test_a_kind_that_is_none_is_named(tmp_path: Path) -> None:
