@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _RAISE = rb"(?m)^<!-- raise ([0-9a-f-]{36}) ([^\n]*?) -->\n"
+_CONFLICT = rb"(?m)^(?:<<<<<<<|>>>>>>>) "
 _NEWER = rb"# Episodes \S+ \(memcli format (?!1\))"
 _MARKERS = (b"<<<<<<< ", b">>>>>>> ", b"|||||||", b"=======")
 
@@ -57,24 +58,33 @@ def _cut(data: bytes) -> _Log:
     data = monthly.normal(data)
     if data and not data.endswith(b"\n"):
         data += b"\n"
-    placed = list(monthly.spans(data, []))
-    told = {code for _, code in monthly.parse(data, "").problems}
-    if told - {"edited"} or len({e.id for _, _, e in placed}) != len(placed):
-        raise Conflict("a side has torn, damaged or doubled entries, or conflict markers")
+    problems: list[tuple[int, str]] = []
+    placed = list(monthly.spans(data, problems))
+    if problems or any(e.state == "damaged" for _, _, e in placed) or len({e.id for _, _, e in placed}) != len(placed):
+        raise Conflict("a side has torn, damaged or doubled entries")
     if re.match(_NEWER, data):
         raise Conflict("a side is of a newer format")
     raised: dict[str, set[bytes]] = {}
     ends = [*(start for start, _, _ in placed), len(data)][1:]
     entries = {
-        entry.id: (data[start:end], _gap(data[end:following], raised))
+        entry.id: (_unmarked(data[start:end], entry.state), _gap(data[end:following], raised))
         for (start, end, entry), following in zip(placed, ends, strict=True)
     }
     head = _gap(data[: placed[0][0]] if placed else data, raised)
     return _Log(head=head, entries=entries, raised=raised)
 
 
+def _unmarked(data: bytes, state: str) -> bytes:
+    """The bytes of an entry. A whole one may be about a merge; in an edited one markers are those of a merge."""
+    if state != "ok" and re.search(_CONFLICT, data):
+        raise Conflict("a side holds conflict markers")
+    return data
+
+
 def _gap(data: bytes, raised: dict[str, set[bytes]]) -> bytes:
     """What stands between entries without its raise lines, which go into `raised`."""
+    if data.strip() and re.search(_CONFLICT, data):
+        raise Conflict("a side holds conflict markers")
     for found in re.finditer(_RAISE, data):
         raised.setdefault(found[1].decode(), set()).add(found[2])
     return re.sub(_RAISE, b"", data)

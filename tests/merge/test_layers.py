@@ -132,6 +132,19 @@ def test_a_torn_entry_is_left_to_a_person(tmp_path: Path) -> None:
     assert {"base", "theirs"} <= set(texts(done.box))
 
 
+@pytest.mark.parametrize("old", ["base\n<!--", "## 2026"])
+def test_a_log_with_conflict_markers_is_left_to_a_person(old: str, tmp_path: Path) -> None:
+    marked = old.replace("base", "<<<<<<< ours\nbase\n>>>>>>> theirs") if "base" in old else f"<<<<<<< ours\n{old}"
+    pair = Pair(tmp_path, adds("base", now=stamp())).act(replaces(old, marked), adds("theirs", now=H2))
+    assert pair.bring(pair.ours, pair.theirs).code == 1
+
+
+def test_an_entry_about_a_merge_is_no_conflict(tmp_path: Path) -> None:
+    text = "It said:\n<<<<<<< ours\nx\n=======\ny\n>>>>>>> theirs"
+    pair = Pair(tmp_path, adds("base", now=stamp())).act(adds(text), adds("theirs", now=H2))
+    assert texts(pair.both().box) == ["base", text, "theirs"]
+
+
 def test_a_log_of_a_newer_format_is_left_to_a_person(tmp_path: Path) -> None:
     pair = Pair(tmp_path, adds("base", now=stamp()), replaces("(memcli format 1)", "(memcli format 2)"))
     pair.act(adds("ours"), adds("theirs", now=H2))
