@@ -110,8 +110,12 @@ def _lines(store: "Store", layer: str, name: str, group: list[Note], live: pair.
     known = {row["meta"]["id"]: row for row in archive.kept(store, layer, name, place)}
     by_id: dict[str, dict[str, Note]] = {}
     for note in sorted(group, key=lambda n: (n.stood, n.data)):
-        if note.data and _readable(note) and (live is None or note.other != live.id or note.edited):
-            by_id.setdefault(note.other, {})["edited" if note.edited else note.part] = note
+        if not note.data or not _readable(note):
+            continue
+        lives = live is not None and note.other == live.id  # the merge was given up, or a person took this side
+        by_hand = note.edited or (lives and note.part == MD)
+        if by_hand or not lives:
+            by_id.setdefault(note.other, {})["edited" if by_hand else note.part] = note
     found = []
     for made in sorted(by_id):
         parts = by_id[made]
@@ -120,7 +124,9 @@ def _lines(store: "Store", layer: str, name: str, group: list[Note], live: pair.
             found += _value(layer, name, parts[MD], meta, known, live, place)
         elif SIDE in parts and made in known:
             found += _told_more(known[made], meta)
-        if "edited" in parts:
+        if "edited" in parts and (
+            live is None or made != live.id or header.split(parts["edited"].data)[1] != live.text
+        ):
             found += _edited(layer, name, parts["edited"], meta, known)
     held = store.tombstones() if found else None
     return [line for line in found if held is None or not _purged(held, layer, line)]

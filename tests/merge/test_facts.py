@@ -298,6 +298,39 @@ def test_a_damaged_side_is_left_to_a_person(part: str, tmp_path: Path) -> None:
         assert "base" in history(done.box, "k")
 
 
+@pytest.mark.parametrize("taken", ["theirs", "ours", "half of ours"])
+def test_notes_of_a_record_in_conflict_wait_until_it_is_resolved(taken: str, tmp_path: Path) -> None:
+    """The text was merged and its loser noted, the sidecar is left to a person, who may take the loser after all."""
+
+    def spoil(box: Box) -> None:
+        path = box.side("k")
+        path.write_text(path.read_text().replace("{\n", "{{\n", 1))
+
+    pair = Pair(tmp_path, sets("base", stamp())).act(several(sets("ours", H1), spoil), sets("theirs", H2))
+    box = pair.bring(pair.ours, pair.theirs).box
+    box.set("another", "v", now=H3)
+    assert "merge_left" in [f["code"] for f in box.data("doctor")]
+    assert '"ours"' not in (box.root / "archive" / "k.jsonl").read_text()
+    if taken == "half of ours":  # of the files that git calls unmerged alone; the text is the other side's
+        git(box, "checkout", "-q", "--ours", "facts")
+    else:
+        git(
+            box,
+            "checkout",
+            "-q",
+            "MERGE_HEAD" if taken == "theirs" else "HEAD",
+            "--",
+            "facts/k.md",
+            "facts/k.meta.json",
+        )
+    box.side("k").write_text(box.side("k").read_text().replace("{{\n", "{\n", 1))
+    if taken == "half of ours":
+        box.ok("fact", "adopt", "k", now=H3)
+    assert box.get("k") == ("ours" if taken == "ours" else "theirs")
+    settled(box)
+    assert set(history(box, "k")) == ({"base"} if taken == "ours" else {"base", "ours"})
+
+
 def test_a_side_with_conflict_markers_is_left_to_a_person(tmp_path: Path) -> None:
     def mark(box: Box) -> None:
         path = box.md("k")
