@@ -434,6 +434,20 @@ def test_purge_reaches_what_a_merge_set_aside(tmp_path: Path) -> None:
     assert held == []
 
 
+def test_purge_reaches_the_notes_of_a_record_in_conflict(tmp_path: Path) -> None:
+    def spoil(box: Box) -> None:
+        path = box.side("k")
+        path.write_text(path.read_text().replace("{\n", "{{\n", 1))
+
+    pair = Pair(tmp_path, sets("base", stamp())).act(several(sets(f"{CANARY} ours", H1), spoil), sets("theirs", H2))
+    box = pair.bring(pair.ours, pair.theirs).box
+    box.ok("forget", "k", "--purge", "--yes", now=H3)
+    held = [
+        p for p in box.root.rglob("*") if p.is_file() and ".git" not in p.parts and CANARY.encode() in p.read_bytes()
+    ]
+    assert held == []
+
+
 def test_what_was_purged_here_does_not_come_back_by_a_note(tmp_path: Path) -> None:
     pair = Pair(tmp_path, sets("base", stamp())).act(sets(f"{CANARY} ours", H1), sets("theirs", H2))
     box = pair.bring(pair.theirs, pair.ours).box
