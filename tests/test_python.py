@@ -132,9 +132,10 @@ VERBS = {
     "scrub": "scrub",
     "import": "import_jsonl",
     "export": "export_jsonl",
+    "git setup": "git_setup",
 }
-# What a person does at a terminal.
-BY_HAND = {"fact edit", "review walk"}
+# What a person does at a terminal, and what git calls.
+BY_HAND = {"fact edit", "review walk", "merge-driver"}
 
 
 def test_every_command_is_a_verb_of_python() -> None:

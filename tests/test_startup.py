@@ -144,6 +144,30 @@ def test_a_hot_command_loads_what_it_needs(name: str, store: str) -> None:
     assert faults(modules, allowed, others) == []
 
 
+_DRIVER = "cli cli.main cli.quick cli.call cli.table cli.render cli.merge base base.errors base.text base.files base.value base.ids"
+_DRIVER += " base.sha256 engine engine.merge model model.labels model.merge model.keys model.header"
+_NOTING = f"store store.folder store.merge_notes model.sidecar model.records model.settings {_SETTINGS}"
+# Kind of file -> what the merge driver must load of memcli for two values of one fact, the note of the loser included.
+MERGING = {
+    "fact": ("k.md", ours(_DRIVER, _NOTING)),
+    "meta": ("k.meta.json", ours(_DRIVER, _NOTING, "model.merge_meta model.policy")),
+}
+
+
+@pytest.mark.parametrize("kind", MERGING)
+def test_the_merge_driver_loads_what_it_needs(kind: str, store: str) -> None:
+    name, allowed = MERGING[kind]
+    versions = []
+    for text in ("base", "ours", "theirs"):
+        load("--store", store, "fact", "set", "k", text)
+        versions.append(Path(store) / f".merge_file_{text}")
+        versions[-1].write_bytes((Path(store) / "facts" / name).read_bytes())
+    code, modules = load("merge-driver", kind, *map(str, versions), f"{store}/facts/{name}")
+    assert code == 0
+    assert (Path(store) / ".memcli" / "merges").is_dir()
+    assert faults(modules, allowed, set()) == []
+
+
 def test_only_a_key_of_other_letters_loads_the_slugs(store: str) -> None:
     _, ascii_key = load("--store", store, "fact", "get", "deploy target")
     code, modules = load("--store", store, "fact", "get", "как писать")

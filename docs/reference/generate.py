@@ -215,7 +215,7 @@ def exit_codes() -> str:
 
 EXITS = (
     (0, "done; also when there is nothing to say"),
-    (1, "a bug in memcli"),
+    (1, "a bug in memcli; for `merge-driver` alone: a conflict is left for a person"),
     (2, "the call is wrong: unknown command, option, label, time, size; nothing was done"),
     (3, "the store, record, tenant or file is not there"),
     (4, "something in the store cannot be read as what it should be; `check` or a proof of forgetting found something"),

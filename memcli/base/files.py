@@ -236,6 +236,14 @@ class Folder:
             fail("remove", self.where(name), e)
         return True
 
+    def remove_empty(self, name: str) -> bool:
+        """Remove a folder in this one if there is nothing in it; False when it stands or is not there."""
+        try:
+            os.rmdir(name, dir_fd=self._fd)
+        except OSError:
+            return False
+        return True
+
     def sync(self) -> None:
         """Make creations, renames and removals in this folder durable."""
         if self._fd is None:

@@ -23,7 +23,7 @@ def audit(
     ctx: Context,
     path_: str | None = None,
     *,
-    kind_: tuple[str, ...] = (),
+    kind__: tuple[str, ...] = (),
     n: int = 20,
     fail_over: float | None = None,
     clearance: str = "internal",
@@ -48,9 +48,9 @@ def audit(
         raise errors.UsageError("--fail-over is out of range", hint="a share in percent, 0 to 100")
     limit, now = labels.sensitivity(clearance), session.now(ctx)
     if path_ is None:
-        found = engine.of_store(session.store(ctx), now=now, kinds=kind_, clearance=limit)
+        found = engine.of_store(session.store(ctx), now=now, kinds=kind__, clearance=limit)
     else:
-        found = engine.of_path(path_, now=now, kinds=kind_, clearance=limit)
+        found = engine.of_path(path_, now=now, kinds=kind__, clearance=limit)
     notes = [f"{found.withheld} withheld"] if found.withheld else []
     failed = fail_over is not None and found.junk_percent > fail_over
     notes += [f"more than {fail_over:g} % is junk"] if failed else []

@@ -6,7 +6,7 @@ from memcli.cli.call import Context, Listing, Output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memcli.engine.doctor import Finding
+    from memcli.engine.findings import Finding
     from memcli.store.folder import Store
 
 
@@ -82,11 +82,12 @@ def doctor(ctx: Context, *, fix: bool = False, deep: bool = False) -> Listing:
 
     Example: memcli doctor --fix
     """
+    from memcli.engine import clone
     from memcli.engine import doctor as engine
 
     store, now = session.store(ctx), session.now(ctx)
     mended = engine.mend(store, now) if fix else []
-    found = engine.examine(store, now)
+    found = [*engine.examine(store, now), *clone.examine(store)]
     if deep:
         from memcli.engine import indexing
 
@@ -219,9 +220,9 @@ def _lines(found: "dict[str, object]") -> str:
 
 
 def _row(finding: "Finding") -> "dict[str, object]":
-    from memcli.engine import doctor as engine
+    from memcli.engine.findings import CODES
 
-    severity, what, next_step = engine.CODES[finding.code]
+    severity, what, next_step = CODES[finding.code]
     row: dict[str, object] = {"severity": severity, "code": finding.code, "path": finding.path}
     if finding.line:
         row["line"] = finding.line

@@ -78,6 +78,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "scrub": ("memcli.cli.scrub", "scrub"),
     "import": ("memcli.cli.exchange", "import_"),
     "export": ("memcli.cli.exchange", "export"),
+    "git setup": ("memcli.cli.clone", "setup"),
+    "merge-driver": ("memcli.cli.merge", "merge_driver"),
 }
 
 # The first word of two-word commands -> its line of help.
@@ -87,6 +89,7 @@ GROUPS: dict[str, str] = {
     "review": "What a person should look at: proposals, doubts, hand edits, contradictions, changes.",
     "source": "Who said it, and how far that is trusted.",
     "episode": "What happened, in order: a log by month.",
+    "git": "What one clone of a store must know.",
     "work": "What a session holds in mind: short-lived, never in git.",
 }
 

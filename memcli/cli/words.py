@@ -27,6 +27,11 @@ WORDS: dict[str, str] = {
     "path_": "a file or folder of another tool, which is only read; the store in use unless named",
     "foreign": "the form: jsonl; for import also cognitive-core, for export also skill",
     "name": "its name",
+    "kind_": "which file of a store it is: fact (a record's .md), meta, log, archive or source",
+    "base": "the version that both sides come from, as git names it: %O",
+    "ours": "our version, which the result is written to: %A",
+    "theirs": "the other side's version: %B",
+    "place": "where the file stands, seen from the top of the work tree: %P",
     # What is known about a record.
     "source": "where it comes from, as KIND:ID; kinds: system user file agent tool inference url import unknown",
     "confidence": "how sure: 0 to 1, or high, medium, low",
@@ -43,7 +48,7 @@ WORDS: dict[str, str] = {
     "weight": "how strong: 0 to 1",
     "depth": "how many steps to walk",
     "kind": "the kind of source: system user file agent tool inference url import unknown",
-    "kind_": "only this kind of finding; repeat for more",
+    "kind__": "only this kind of finding; repeat for more",
     "trust": "how far it is trusted at first: 0 to 1",
     "note": "a few words about it",
     "step": "one step, as NAME: WHAT TO DO (a leading ? makes it optional); repeat in order",
@@ -119,6 +124,7 @@ WORDS: dict[str, str] = {
     "retrieval": "how well questions were answered, from the retrieval log",
     "days": "a fact that nobody was given for so many days counts as never served",
     # Upkeep and exchange.
+    "check_": "only say what is lacking; exit 4 when something is",
     "git": "make the folder a git repository too, unless it is in one",
     "vectors": "encode what has no vector yet, instead of building the index anew",
     "background": "in a process that goes on by itself, at low priority",

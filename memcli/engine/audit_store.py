@@ -5,7 +5,7 @@ import shlex
 from datetime import datetime, timedelta
 
 from memcli.base.value import Value, value
-from memcli.engine import doctor, review
+from memcli.engine import doctor, findings, review
 from memcli.engine.audit_entry import Entry, Finding, of
 from memcli.model import labels, policy, redact
 from memcli.store import episodes, facts, procedures, proposals
@@ -171,7 +171,7 @@ def _reviewed(
 def _damaged(store: "Store", now: datetime, clearance: "Sensitivity") -> "Iterator[Finding]":
     """What doctor calls an error. What cannot be read is restricted, and the name of its file may be its key."""
     for fault in doctor.examine(store, now, bonds=False):
-        severity, what, then = doctor.CODES[fault.code]
+        severity, what, then = findings.CODES[fault.code]
         if fault.code in _NOT_HERE or (severity != "error" and fault.code not in _ALSO):
             continue
         kind = "orphan" if fault.code in _ORPHANS else "damaged"

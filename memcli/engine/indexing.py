@@ -4,7 +4,7 @@ import os
 from itertools import zip_longest
 
 from memcli.base.value import Value, value
-from memcli.engine.doctor import Finding
+from memcli.engine.findings import Finding
 from memcli.index import database, document, refresh
 
 TYPE_CHECKING = False

@@ -12,7 +12,7 @@ import os
 from datetime import datetime
 
 from memcli.base import errors
-from memcli.engine import context, doctor, forget, memory_layers, recount, remember, stores, sweep, view
+from memcli.engine import clone, context, doctor, forget, memory_layers, recount, remember, stores, sweep, view
 from memcli.engine.memory_layers import instant as _now
 from memcli.model import keys, labels, policy
 from memcli.model.records import Episode, Fact, Former
@@ -22,11 +22,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Unpack
 
+    from memcli.engine.clone import Setup
     from memcli.engine.cognitive_files import Brought
     from memcli.engine.consolidate import Report as Consolidated
     from memcli.engine.context import Block
-    from memcli.engine.doctor import Finding
     from memcli.engine.encoding import Encoded
+    from memcli.engine.findings import Finding
     from memcli.engine.forget import Forgotten
     from memcli.engine.indexing import Built
     from memcli.engine.load import ImportOptions
@@ -290,12 +291,16 @@ class Memory(memory_layers.Layers):
         """What is wrong in the store; fix does first what is safe; deep compares the index with every record."""
         if fix:
             doctor.mend(self.store, _now(now))
-        found = doctor.examine(self.store, _now(now))
+        found = [*doctor.examine(self.store, _now(now)), *clone.examine(self.store)]
         if not deep:
             return found
         from memcli.engine import indexing
 
         return found + indexing.compare(self.store, fix=fix)
+
+    def git_setup(self, *, check: bool = False) -> "Setup":
+        """Tell this clone's git to merge the store with memcli's driver; see engine.clone.setup."""
+        return clone.setup(self.store, check=check)
 
     def reindex(self) -> "Built":
         """Build the index anew from the files; how many records, and how many bytes it takes."""

@@ -39,6 +39,20 @@ _ATTRIBUTES = """\
 /archive/** text eol=lf
 /tombstones.jsonl text eol=lf
 """
+# Which driver merges which files when both sides of a merge changed one. Each clone names the drivers once: `git setup`.
+MERGED = """\
+# Both sides are kept by memcli's merge driver, once a clone knows it: memcli git setup
+/facts/*.md merge=memcli-fact
+/facts/*.meta.json merge=memcli-meta
+/procedures/*.md merge=memcli-fact
+/procedures/*.meta.json merge=memcli-meta
+/proposed/*/*.md merge=memcli-fact
+/proposed/*/*.meta.json merge=memcli-meta
+/sources/*.meta.json merge=memcli-source
+/episodes/*.md merge=memcli-log
+/archive/**/*.jsonl merge=memcli-archive
+/tombstones.jsonl merge=memcli-archive
+"""
 
 
 @value
@@ -71,6 +85,10 @@ def make(path: str | None, *, tenant: str | None = None, git: bool = False) -> M
         new += _lay_out(root, (folder.TENANTS, tenant))
     folder.read_settings(root)
     made_git = _init_git(root) if git else False
+    if git:
+        from memcli.engine import clone
+
+        clone.setup(folder.Store(root))
     return Made(
         root=os.path.join(root, folder.TENANTS, tenant) if tenant else root,
         tenant=tenant or "",
@@ -105,7 +123,11 @@ def _make_private(path: str) -> None:
 def _lay_out(root: str, parts: tuple[str, ...]) -> list[str]:
     new = []
     with files.Folder(root, *parts, create=True) as d:
-        for name, text in ((".gitignore", _IGNORED), (".gitattributes", _ATTRIBUTES), (folder.MARKER, MARKER_TEXT)):
+        for name, text in (
+            (".gitignore", _IGNORED),
+            (".gitattributes", _ATTRIBUTES + MERGED),
+            (folder.MARKER, MARKER_TEXT),
+        ):
             present = d.read(name)
             if present is None:
                 d.replace(name, text.encode())

@@ -33,7 +33,12 @@ def line(
         "header": header,
         "text": text,
     }
-    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    return compact(row) + b"\n"
+
+
+def compact(row: "dict[str, Any]") -> bytes:
+    """A line as it is stored, without its LF."""
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def path(layer: str, place: str) -> tuple[str, ...]:
@@ -74,10 +79,32 @@ def _append(d: files.Folder, name: str, data: bytes, *, durable: bool) -> None:
 
 
 def read(store: "Store", layer: str, name: str, place: str = "archive") -> "list[dict[str, Any]]":
-    """The former values of a record as JSON objects, oldest first; of several with one id the last holds."""
+    """The former values of a record as JSON objects, oldest first; of several with one id the last holds.
+
+    What a merge set aside counts as archived before a writer has written it down.
+    """
+    waiting: list[bytes] = []
+    if place == "archive" and _merged(store):
+        from memcli.store import merges
+
+        waiting = merges.rows(store, layer, name)  # before the file: whoever takes them over writes it first
+    return rows(b"\n".join([_bytes(store, layer, name, place), *waiting]), name)
+
+
+def kept(store: "Store", layer: str, name: str, place: str = "archive") -> "list[dict[str, Any]]":
+    """As `read`, but only what is written down."""
+    return rows(_bytes(store, layer, name, place), name)
+
+
+def _bytes(store: "Store", layer: str, name: str, place: str) -> bytes:
     with folder(store, layer, place) as d:
-        data = d.read(name + SUFFIX, limit=None)
-    return rows(data or b"", name)
+        return d.read(name + SUFFIX, limit=None) or b""
+
+
+def _merged(store: "Store") -> bool:
+    """True when a merge has left notes."""
+    with store.folder(".memcli") as state:
+        return state.info("merges") is not None
 
 
 def rows(data: bytes, name: str) -> "list[dict[str, Any]]":
@@ -109,11 +136,20 @@ def row_of(text: bytes) -> "dict[str, Any] | None":
 def names(store: "Store", layer: str, place: str = "archive") -> list[str]:
     """The records that have former values."""
     with folder(store, layer, place) as d:
-        return sorted(n[: -len(SUFFIX)] for n in d.names() if n.endswith(SUFFIX) and not n.startswith("."))
+        found = {n[: -len(SUFFIX)] for n in d.names() if n.endswith(SUFFIX) and not n.startswith(".")}
+    if place == "archive" and _merged(store):
+        from memcli.store import merge_notes
+
+        found |= {n.name for n in merge_notes.notes(store) if n.layer == layer}
+    return sorted(found)
 
 
 def without(store: "Store", layer: str, name: str, ids: "set[str] | None", place: str) -> int:
     """Erase values (all, or those with the ids) for good; the count. Only restore and purge may call it."""
+    if place == "archive" and _merged(store):
+        from memcli.store import merges
+
+        merges.drop(store, layer, name, ids)
     with folder(store, layer, place) as d:
         data = d.read(name + SUFFIX, limit=None)
         if data is None:

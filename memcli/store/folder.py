@@ -96,6 +96,7 @@ class Writing:
             self._check_lock()
             self._lock = kind(self._state.where("lock")).__enter__()
             self._settle()
+            self._take_over_merges()
         except BaseException:
             self._close()
             raise
@@ -157,6 +158,14 @@ class Writing:
         recovery.settle_journal(self.store, left)
         recovery.clean_replacements(self.store)
         self._state.remove("journal")
+
+    def _take_over_merges(self) -> None:
+        """What a merge set aside goes to the archive before anything else is written."""
+        assert self._state is not None
+        if self._state.info("merges") is not None:
+            from memcli.store import merges
+
+            merges.settle(self)
 
     def _close(self) -> None:
         if self._lock is not None:

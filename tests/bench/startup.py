@@ -146,6 +146,22 @@ def prepare(lab: Lab, sizes: list[str]) -> None:
     os.sync()
 
 
+def merging(lab: Lab, kind: str, suffix: str) -> tuple[Callable[[], list[str]], Callable[[], object]]:
+    """The merge driver on two values of one fact, and what puts its files there: it writes over the second."""
+    facts = lab.store("written") / "facts"
+    versions = {}
+    for side in ("base", "ours", "theirs"):
+        lab.do(lab.memcli, "--store", lab.store("written"), "fact", "set", "merged", f"the value of {side}")
+        versions[lab.place / f"{side}{suffix}"] = (facts / f"merged{suffix}").read_bytes()
+
+    def before() -> None:
+        for path, data in versions.items():
+            path.write_bytes(data)
+
+    words = [str(lab.memcli), "merge-driver", kind, *map(str, versions), str(facts / f"merged{suffix}")]
+    return lambda: words, before
+
+
 def cases(lab: Lab, sizes: list[str]) -> Iterator[Case]:
     """All rows of the table but the units."""
     fresh = itertools.count()
@@ -166,6 +182,9 @@ def cases(lab: Lab, sizes: list[str]) -> Iterator[Case]:
         yield Case(f"fact set, supersede{of}", on(size, "fact", "set", "bench key", "value number #"), 5, 3)
     yield Case("fact set, unchanged", on("written", "fact", "set", "bench same", "value"), 5, 3)
     yield Case("episode add", on("written", *said), 4, 2.2)
+    for kind, suffix in (("fact", ".md"), ("meta", ".meta.json")):
+        words, before = merging(lab, kind, suffix)
+        yield Case(f"merge-driver {kind}", words, 3, 2, before=before)
     yield Case("context, sample", on("sample", "context", TASK), 6, 6)
     yield Case("search, sample", on("sample", "search", "deploy production"), 8, 5)
     yield Case("episode list, sample", on("sample", "episode", "list"), 9, 7.5)

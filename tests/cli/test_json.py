@@ -79,6 +79,8 @@ CALLS: dict[str, tuple[str, ...] | None] = {
     "scrub": (),
     "import": ("jsonl", "{backup}"),
     "export": ("jsonl", "{out}"),
+    "git setup": (),
+    "merge-driver": ("archive", "{backup}", "{backup}", "{backup}", "archive/k.jsonl"),
 }
 # Fields that scripts may count on.
 FIELDS: dict[str, str] = {
@@ -113,6 +115,8 @@ FIELDS: dict[str, str] = {
     "scrub": "text replaced",
     "import": "created proposed superseded updated unchanged archived left_out conflicts masked restricted bad",
     "export": "records left_out path",
+    "git setup": "how top config files notes",
+    "merge-driver": "merged why",
 }
 READERS = [
     "where",
@@ -307,6 +311,7 @@ def test_the_text_says_the_same_facts(store: Filled, name: str) -> None:
             "episode add",
             "init",
             "fact adopt",
+            "merge-driver",
         }
     ),
 )
@@ -327,7 +332,7 @@ def test_withheld_is_not_in_any_of_it(store: Filled) -> None:
 # Errors.
 
 
-@pytest.mark.parametrize("name", [n for n in COMMANDS if n not in ("init", "scrub")])
+@pytest.mark.parametrize("name", [n for n in COMMANDS if n not in ("init", "scrub", "merge-driver")])
 def test_an_error_is_one_json_document_on_stderr(store: Filled, name: str, tmp_path: Path) -> None:
     words = CALLS[name]
     assert words is not None

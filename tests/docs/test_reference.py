@@ -172,6 +172,8 @@ CALLS = {
     "scrub": "scrub",
     "import": "import jsonl {dir}/lines.jsonl",
     "export": "export jsonl {dir}/out.jsonl",
+    "git setup": "git setup",
+    "merge-driver": "merge-driver archive {dir}/none {dir}/lines.jsonl {dir}/none archive/line.jsonl",
     "doctor": "doctor",
     "reindex": "reindex",
     "check": "check",
@@ -217,6 +219,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("json")
     store = folder / "memory"
     shutil.copytree(transcript.SAMPLE, store, ignore=shutil.ignore_patterns(".memcli"))
+    (folder / "none").write_text("")
     (folder / "lines.jsonl").write_text('{"kind": "fact", "key": "line", "text": "text", "sensitivity": "public"}\nx\n')
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EDITOR", "true")
