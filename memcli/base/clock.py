@@ -133,6 +133,21 @@ def add_minutes(t: datetime, minutes: int) -> datetime | None:
         return None
 
 
+def shifted(t: datetime, *, days: float = 0, hours: float = 0, seconds: float = 0) -> datetime:
+    """`t` so much later (earlier below 0), to the microsecond; the first or the last instant of the years 1 to 9999 where
+    that is beyond them, so that "the last day" can be asked at any time."""
+    try:
+        return t + timedelta(days=days, hours=hours, seconds=seconds)
+    except OverflowError:
+        end = datetime.max if days * 86_400 + hours * 3_600 + seconds > 0 else datetime.min
+        return end.replace(tzinfo=UTC)
+
+
+def since_epoch(seconds: float) -> datetime:
+    """The instant so many seconds after 1970 began, in UTC; saturates as `shifted` does (a file may carry any time)."""
+    return shifted(datetime(1970, 1, 1, tzinfo=UTC), seconds=seconds)
+
+
 def age(t: datetime, now: datetime) -> str:
     """How long ago `t` was, for people: "just now", "5 minutes", "3 hours", "12 days", "4 months", "2 years"."""
     if t > now:

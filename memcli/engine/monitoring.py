@@ -1,8 +1,8 @@
 """How well this memory has answered, from its retrieval log: misses, drift, what is served often and what never."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from memcli.base import errors
+from memcli.base import clock, errors
 from memcli.base.value import Value, value
 from memcli.index import rows
 from memcli.index.look import Look
@@ -93,7 +93,8 @@ def report(store: "Store", *, now: datetime, since: datetime | None = None, days
     if not 1 <= days <= 10_000:
         raise errors.UsageError("the number of days is out of range", hint="1 to 10000")
     log = [row for row in retrievals.read(store) if row["at"] <= now]
-    lately = {i for row in log if row["at"] > now - timedelta(days=days) for i in row["ids"]}
+    start = clock.shifted(now, days=-days)
+    lately = {i for row in log if row["at"] > start for i in row["ids"]}
     chosen = [row for row in log if since is None or row["at"] >= since]
     asked = [row for row in chosen if row["verdict"]]
     accesses = _counts(i for row in chosen for i in row["ids"])
@@ -119,7 +120,7 @@ def _records(
 ) -> tuple[list[Served], list[Served]]:
     """The records that were served, most often first, and the old facts that were not."""
     look = Look(con, store, now)
-    ripe = (now - timedelta(days=days)).timestamp()
+    ripe = clock.shifted(now, days=-days).timestamp()
     served, never = [], []
     for made, layer, key, written in look.select("r.id, r.layer, r.key, r.written_at"):
         if made in accesses:
@@ -142,14 +143,14 @@ def _tally(asked: "list[dict[str, Any]]", start: str = "") -> Tally:
 def _weeks(asked: "list[dict[str, Any]]") -> tuple[Tally, ...]:
     by_week: dict[str, list[dict[str, Any]]] = {}
     for row in asked:
-        monday = row["at"] - timedelta(days=row["at"].weekday())
+        monday = clock.shifted(row["at"], days=-row["at"].weekday())
         by_week.setdefault(f"{monday:%Y-%m-%d}", []).append(row)
     return tuple(_tally(by_week[start], start) for start in sorted(by_week))
 
 
 def _poor(log: "list[dict[str, Any]]", now: datetime, span: int) -> float | None:
     """The share without a strong answer in the last 30 days (span 1), or in the 30 before (span 2)."""
-    start, end = now - timedelta(days=DRIFT_DAYS * span), now - timedelta(days=DRIFT_DAYS * (span - 1))
+    start, end = (clock.shifted(now, days=-DRIFT_DAYS * back) for back in (span, span - 1))
     return _tally([row for row in log if row["verdict"] and start < row["at"] <= end]).poor
 
 

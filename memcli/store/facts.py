@@ -1,8 +1,8 @@
 """Durable facts on disk: one pair of files a key, former values in the archive, the forgotten in the trash."""
 
-from datetime import datetime, timezone
+from datetime import datetime
 
-from memcli.base import errors
+from memcli.base import clock, errors
 from memcli.base.value import as_dict
 from memcli.model import header, keys, labels, sidecar
 from memcli.model.records import Fact, Former, Source
@@ -354,7 +354,7 @@ def _superseded_meta(store: "Store", p: "Pair") -> "dict[str, Any] | None":
 
 
 def _by_hand(p: "Pair") -> "dict[str, Any]":
-    changed = datetime.fromtimestamp(int(p.modified), timezone.utc)
+    changed = clock.since_epoch(int(p.modified))
     return {
         "id": p.id,
         "source": Source(id="hand", kind="unknown"),

@@ -264,6 +264,19 @@ def test_add_minutes_is_never_rather_than_an_overflow(t, minutes):
         assert later - t == timedelta(minutes=minutes)
 
 
+@given(MOMENTS, st.floats(-1e12, 1e12))
+@example(MOMENT, 1e300)
+@example(MOMENT, -(10**400))
+def test_a_shift_ends_with_the_years_that_can_be_told(t, days):
+    found = clock.shifted(t, days=days)
+    assert found.utcoffset() == timedelta(0)
+    try:
+        assert found == t + timedelta(days=days)
+    except OverflowError:
+        assert found.replace(tzinfo=None) == (datetime.max if days > 0 else datetime.min)
+    assert clock.since_epoch(-1e30).year == 1
+
+
 def test_a_ttl_ends_to_the_second():
     assert clock.add_minutes(MOMENT, 30) == datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
     assert clock.add_minutes(datetime(2024, 2, 28, 23, 59, tzinfo=UTC), 1) == datetime(2024, 2, 29, tzinfo=UTC)
