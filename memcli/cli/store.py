@@ -85,7 +85,11 @@ def doctor(ctx: Context, *, fix: bool = False, deep: bool = False) -> Listing:
     from memcli.engine import doctor as engine
 
     store, now = session.store(ctx), session.now(ctx)
-    mended = engine.mend(store, now) if fix else []
+    mended = []
+    if fix:
+        from memcli.engine import mending
+
+        mended = mending.mend(store, now)
     found = engine.examine(store, now)
     if deep:
         from memcli.engine import indexing
@@ -123,14 +127,17 @@ def _encode(ctx: Context, store: "Store", background: bool) -> Output:
     from memcli.cli import render
     from memcli.engine import encoding, indexing
 
+    notes = encoding.notes(store)
     if background:
         indexing.start(store, ctx.now)
-        return Output({"started": True}, "encoding in the background\n")
+        return Output({"started": True}, "encoding in the background; memcli status says how it ended\n", notes=notes)
     told = render.counter("texts encoded")
     done = encoding.encode(store, now=session.now(ctx), progress=told)
     if told is not None:
         told(0)
-    return Output(value.as_dict(done), f"encoded {done.encoded} texts; {done.records} records have a vector\n")
+    return Output(
+        value.as_dict(done), f"encoded {done.encoded} texts; {done.records} records have a vector\n", notes=notes
+    )
 
 
 def check(ctx: Context, *, against: str | None = None) -> Listing:
@@ -212,7 +219,7 @@ def _lines(found: "dict[str, object]") -> str:
     lines = []
     for name, item in found.items():
         if isinstance(item, dict):
-            item = ", ".join(f"{k} {v}" for k, v in item.items())
+            item = ", ".join(f"{k} {v}" for k, v in item.items() if v is not None)
         if item is not None:
             lines.append(f"{name.replace('_', ' ')}: {item}\n")
     return "".join(lines)

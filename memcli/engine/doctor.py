@@ -1,4 +1,4 @@
-"""What is wrong in a store, named with path and next step; values are never printed. `mend` does what is safe to do."""
+"""What is wrong in a store, named with path and next step; values are never printed. What is safe to do: mending.py."""
 
 import os
 import stat
@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from memcli.base import command, errors, files
 from memcli.base.value import Value, value
 from memcli.engine import lineage
-from memcli.model import keys, labels, redact, sidecar
+from memcli.model import keys, labels, redact
 from memcli.store import (
     archive,
     episodes,
@@ -19,7 +19,6 @@ from memcli.store import (
     proposals,
     recovery,
     sources,
-    working,
 )
 
 TYPE_CHECKING = False
@@ -27,11 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memcli.model.records import Fact
-    from memcli.store.folder import Store, Writing
+    from memcli.store.folder import Store
 
 PAIR_LAYERS = ("facts", "procedures", "proposed/facts", "proposed/procedures")
 _PROPOSED = "proposed/"
-ORPHAN_DAYS = 7
 _FUTURE_SLACK = timedelta(days=1)
 
 # code: (severity, what it is, what to do next). Errors and warnings make `check` fail; notes do not.
@@ -80,6 +78,16 @@ CODES = {
     "leavings": ("note", "an editor's leavings: not read", "delete it"),
     "leftover_sidecar": ("warning", "a sidecar left by an interrupted delete", "memcli doctor --fix"),
     "newer_format": ("error", "written by a newer memcli", "upgrade memcli"),
+    "no_model": (
+        "note",
+        "vectors are enabled, and no model can be used here: search goes by words alone",
+        "pip install 'memcli[vectors]', or name a host in vectors.endpoint and its vectors.model",
+    ),
+    "host_not_allowed": (
+        "note",
+        "vectors are enabled, and their host is not allowed on this machine: search goes by words alone",
+        "memcli config vectors.endpoint --allow",
+    ),
     "no_sidecar": ("warning", "made by hand: no sidecar", "memcli fact adopt KEY"),
     "name_of_another": (
         "warning",
@@ -90,6 +98,11 @@ CODES = {
         "error",
         "a link, device, unreadable, over-long or non-UTF-8 file: not read",
         "put a plain file of at most 1 MiB (or a folder) in its place, or make it readable",
+    ),
+    "not_encoded": (
+        "note",
+        "the last encoding of vectors did not come to its end",
+        "memcli reindex --vectors",
     ),
     "not_private": ("warning", "others can read the store's state", "memcli doctor --fix"),
     "not_ignored": ("warning", ".gitignore does not keep .memcli/ out of git", "memcli doctor --fix"),
@@ -127,6 +140,11 @@ CODES = {
         "nothing; set that fact, or memcli fact unrelate",
     ),
     "unfinished": ("warning", "left by a writer that was stopped", "memcli doctor --fix"),
+    "unused_setting": (
+        "warning",
+        "vectors.model names the model of a host, and vectors.endpoint names no host: it is not used",
+        "set vectors.endpoint too, or take vectors.model out of memcli.toml",
+    ),
     "unknown_setting": (
         "warning",
         "memcli.toml has a setting that this version does not know",
@@ -165,23 +183,6 @@ def examine(store: "Store", now: datetime) -> list[Finding]:
     return sorted(found, key=lambda f: (f.path, f.line, f.code))
 
 
-def mend(store: "Store", now: datetime) -> list[Finding]:
-    """Do what is safe: finish or clean interrupted writes, set modes, keep .memcli out of git. Returns what was mended."""
-    mended = []
-    with store.writing(patient=True) as w:
-        for layer in PAIR_LAYERS:
-            mended += [Finding(code="unfinished", path=f"{layer}/{n}.md") for n in recovery.settle_folder(store, layer)]
-            mended += _mend_sidecars(w, layer, now)
-        mended += [Finding(code="unfinished", path=p) for p in recovery.clean_replacements(store)]
-        for finding in facts.unite(w, now):
-            mended.append(Finding(code="two_files", path=finding))
-        for month in episodes.months(store):
-            mended += [Finding(code="torn", path=f"episodes/{month}.md")] * episodes.cut_torn(w, month)
-        mended += _mend_store(store)
-        working.tidy(w)
-    return mended
-
-
 def _guarded(store: "Store", look: "object") -> "Iterator[Finding]":
     try:
         yield from look()  # type: ignore[operator]
@@ -192,6 +193,26 @@ def _guarded(store: "Store", look: "object") -> "Iterator[Finding]":
 def _settings(store: "Store") -> "Iterator[Finding]":
     for name in store.settings.unknown:
         yield Finding(code="unknown_setting", path=folder.MARKER, detail=name)
+    if store.settings["vectors.model"] and not store.settings["vectors.endpoint"]:
+        yield Finding(code="unused_setting", path=folder.MARKER)
+    if store.settings["vectors.enabled"]:
+        yield from _vectors(store)
+
+
+def _vectors(store: "Store") -> "Iterator[Finding]":
+    from memcli.engine import encoding, encodings
+
+    try:
+        encoding.check(store)
+    except errors.Refused:
+        yield Finding(code="host_not_allowed", path=folder.MARKER)
+    except errors.MemcliError as e:
+        yield Finding(code="no_model", path=folder.MARKER, detail=e.message)
+    found = encodings.standing(store)
+    if found.last in (encodings.FAILED, encodings.STOPPED):
+        why = f"{found.error}; " if found.error else ""
+        detail = f"{why}{found.records} records have a vector"
+        yield Finding(code="not_encoded", path=f"{folder.STATE}/{encodings.NAME}", detail=detail)
 
 
 def _store(store: "Store") -> "Iterator[Finding]":
@@ -376,44 +397,3 @@ def _archive(d: files.Folder, name: str, parts: tuple[str, ...]) -> "Iterator[Fi
             marked = text.startswith((b"<<<<<<< ", b">>>>>>> ", b"|||||||"))
             code = "conflict_markers" if marked else "torn_line"
             yield Finding(code=code, path="/".join((*parts, name)), line=number)
-
-
-def _mend_sidecars(w: "Writing", layer: str, now: datetime) -> "Iterator[Finding]":
-    store = w.store
-    with store.folder(*layer.split("/")) as d:
-        for name in pair.stems(d.names()):
-            info = d.info(name + pair.SIDE)
-            if info is None or d.info(name + pair.MD) is not None or pair.read(d, name) is not None:
-                continue
-            left = recovery.leftover_sidecar(store, d, layer, name)
-            if not left and now.timestamp() - info.st_mtime < ORPHAN_DAYS * 86400:
-                continue
-            if not left:
-                _to_trash(w, layer, name, d.read(name + pair.SIDE) or b"", now)
-            d.remove(name + pair.SIDE)
-            d.sync()
-            yield Finding(code="leftover_sidecar" if left else "orphan_sidecar", path=f"{layer}/{name}{pair.SIDE}")
-
-
-def _to_trash(w: "Writing", layer: str, name: str, side: bytes, now: datetime) -> None:
-    try:
-        meta, text = sidecar.parse(side), ""
-    except errors.BadData:
-        meta, text = {}, side.decode("utf-8", "backslashreplace")  # a person can still read it
-    archive.append(w, layer.split("/")[-1], name, archive.line("orphan", now, layer, name, meta, {}, text), "trash")
-
-
-def _mend_store(store: "Store") -> "Iterator[Finding]":
-    with store.folder() as root:
-        state = root.info(folder.STATE)
-        try:
-            ignored = (root.read(".gitignore") or b"").decode("utf-8", "replace")
-        except files.NotAFile:
-            ignored = folder.STATE  # reported, and not ours to mend
-        if folder.STATE not in ignored:
-            gap = "" if ignored.endswith("\n") or not ignored else "\n"
-            root.replace(".gitignore", f"{ignored}{gap}/{folder.STATE}/\n".encode())
-            yield Finding(code="not_ignored", path=".gitignore")
-    if state is not None and stat.S_IMODE(state.st_mode) & 0o077:
-        os.chmod(os.path.join(store.root, folder.STATE), 0o700)
-        yield Finding(code="not_private", path=folder.STATE)

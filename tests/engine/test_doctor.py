@@ -97,6 +97,18 @@ def tracked_state(box: Box) -> None:
         subprocess.run(["git", "-C", box.root, *words], check=True)
 
 
+def vectors(box: Box, said: str, *, enabled: str = "true") -> None:
+    path = box.root / "memcli.toml"
+    path.write_text(f"{path.read_text()}\n[vectors]\nenabled = {enabled}\n{said}")
+
+
+def not_encoded(box: Box) -> None:
+    """Nobody listens at port 9."""
+    vectors(box, 'endpoint = "http://127.0.0.1:9/v1"\nmodel = "m"\n')
+    box.ok("config", "vectors.endpoint", "--allow")
+    assert box.run("reindex", "--vectors").code == 7
+
+
 # code -> how to make it so; the store holds the fact "k" and one episode of this month.
 FAULTS: dict[str, Callable[[Box], object]] = {
     "bad_label": lambda box: swap(box.md("k"), "sensitivity: internal\n", "sensitivity: secret\n"),
@@ -127,6 +139,13 @@ FAULTS: dict[str, Callable[[Box], object]] = {
     "leavings": lambda box: (box.root / "facts" / "k.md~").write_text("x"),
     "leftover_sidecar": leftover,
     "newer_format": lambda box: swap(box.side("k"), '"format": 1', '"format": 2'),
+    "no_model": lambda box: (
+        vectors(box, 'endpoint = "http://127.0.0.1:9/v1"\n'),
+        box.ok("config", "vectors.endpoint", "--allow"),
+    ),
+    "host_not_allowed": lambda box: vectors(box, 'endpoint = "http://127.0.0.1:9/v1"\nmodel = "m"\n'),
+    "not_encoded": not_encoded,
+    "unused_setting": lambda box: vectors(box, 'model = "m"\n', enabled="false"),
     "no_sidecar": lambda box: (box.side("k").unlink(), os.utime(box.md("k"), (at().timestamp(),) * 2)),
     "name_of_another": name_of_another,
     "not_a_file": lambda box: (box.root / "facts" / "link.md").symlink_to("/etc/hostname"),
