@@ -54,11 +54,12 @@ def status(ctx: Context) -> Output:
     return Output(found, _lines(found))
 
 
-def stats(ctx: Context, *, retrieval: bool = False, since: str | None = None, days: int = 30) -> Output:
+def stats(ctx: Context, *, retrieval: bool = False, since: str | None = None, days: int | None = None) -> Output:
     """Count records by label, confidence, source and outcome, and their size on disk.
 
     --retrieval says how well questions were answered instead: misses, share by week, drift, what is served most often and
-    which facts nobody was given. It comes from a log in .memcli that holds ids and no words (monitor.enabled).
+    which facts nobody was given. It comes from a log in .memcli that holds ids and no words (monitor.enabled). With
+    monitor.query_text it holds the questions too, and the latest without a strong answer are shown.
 
     Example: memcli stats --json
     Example: memcli stats --retrieval --since 30d
@@ -71,6 +72,8 @@ def stats(ctx: Context, *, retrieval: bool = False, since: str | None = None, da
         return retrievals.stats(ctx, since, days)
     if since is not None:
         raise errors.UsageError("--since needs --retrieval", hint="memcli stats --retrieval --since 30d")
+    if days is not None:
+        raise errors.UsageError("--days needs --retrieval", hint=f"memcli stats --retrieval --days {days}")
     found = stores.stats(session.store(ctx), session.now(ctx))
     return Output(found, _lines(found))
 
