@@ -98,7 +98,8 @@ def doctor(ctx: Context, *, fix: bool = False, deep: bool = False) -> Listing:
         from memcli.engine import indexing
 
         found += indexing.compare(store, fix=fix)
-    notes = [f"mended {len(mended)}"] if mended else []
+    notes = [f"{f.path}: {f.detail}" for f in mended if f.detail]
+    notes += [f"mended {len(mended)}"] if mended else []
     notes += [] if found else ["nothing wrong"]
     return Listing([_row(f) for f in found], "".join(map(_line, found)), notes=tuple(notes))
 

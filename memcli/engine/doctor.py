@@ -8,18 +8,7 @@ from memcli.base import command, errors, files
 from memcli.base.value import Value, value
 from memcli.engine import lineage
 from memcli.model import keys, labels, redact
-from memcli.store import (
-    archive,
-    episodes,
-    facts,
-    folder,
-    names,
-    pair,
-    procedures,
-    proposals,
-    recovery,
-    sources,
-)
+from memcli.store import archive, episodes, facts, folder, names, pair, procedures, proposals, recovery, sources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +19,8 @@ if TYPE_CHECKING:
 
 PAIR_LAYERS = ("facts", "procedures", "proposed/facts", "proposed/procedures")
 _PROPOSED = "proposed/"
+# The states of files of one key of which --fix can make one.
+UNITED = ("ok", "drift", "bare")
 _FUTURE_SLACK = timedelta(days=1)
 
 # code: (severity, what it is, what to do next). Errors and warnings make `check` fail; notes do not.
@@ -40,6 +31,11 @@ CODES = {
         "error",
         "a line of tombstones.jsonl that cannot be read: what it keeps out could be learned again",
         "restore it from git; the other lines hold",
+    ),
+    "bad_state": (
+        "error",
+        "the folder of the store's state is none of its own: nothing can be written",
+        "move .memcli out of the store (memcli makes it anew)",
     ),
     "bad_name": ("warning", "a name that no log or record has", "move it out of the store"),
     "conflict_copy": ("warning", "a synchroniser's conflict copy: not read", "merge it by hand, then delete it"),
@@ -67,8 +63,8 @@ CODES = {
     ),
     "label_differs": (
         "warning",
-        "the two files have different labels: the stricter holds",
-        "memcli fact set KEY --sensitivity LABEL",
+        "the two files have different labels: the stricter holds, and --fix writes it into both",
+        "memcli doctor --fix",
     ),
     "circular": (
         "warning",
@@ -129,6 +125,11 @@ CODES = {
         "git rm -r --cached .memcli",
     ),
     "two_files": ("error", "two files for one key: the stricter label holds", "memcli doctor --fix"),
+    "two_to_choose": (
+        "error",
+        "two files for one key, and --fix cannot tell which holds: the stricter label does",
+        "mend the damaged one, or move one of them out of the store",
+    ),
     "unknown_basis": (
         "note",
         "derived from what is nowhere in the store: it is kept, and trusted as an unknown source",
@@ -221,6 +222,9 @@ def _store(store: "Store") -> "Iterator[Finding]":
         ignored = (root.read(".gitignore") or b"").decode("utf-8", "replace").split()
     if not {"/.memcli/", ".memcli/", ".memcli", "/.memcli"} & set(ignored):
         yield Finding(code="not_ignored", path=".gitignore")
+    if state is not None and not stat.S_ISDIR(state.st_mode):
+        yield Finding(code="bad_state", path=folder.STATE)
+        return
     if state is not None and stat.S_IMODE(state.st_mode) & 0o077:
         yield Finding(code="not_private", path=folder.STATE)
     with store.folder(folder.STATE) as inside:
@@ -240,7 +244,8 @@ def _tracked(root: str) -> bool:
 
 
 def _pairs(store: "Store", layer: str, now: datetime) -> "Iterator[Finding]":
-    by_key: dict[str, str] = {}
+    by_key: dict[str, list[tuple[str, str]]] = {}
+    known: list[Finding] = []
     with store.folder(*layer.split("/")) as d:
         listed = sorted(d.names())
         for name in listed:
@@ -253,10 +258,16 @@ def _pairs(store: "Store", layer: str, now: datetime) -> "Iterator[Finding]":
             if found is None:
                 yield from _no_pair(store, d, layer, name)
                 continue
-            yield from _pair(found, path, now)
-            if found.key in by_key and not layer.startswith(_PROPOSED):  # rival proposals of one key are in order
-                yield Finding(code="two_files", path=path)
-            by_key[found.key] = name
+            known += _pair(found, path, now)
+            by_key.setdefault(found.key, []).append((found.state, path))
+    # Rival proposals of one key are in order.
+    crowds = [] if layer.startswith(_PROPOSED) else [group for group in by_key.values() if len(group) > 1]
+    # One of two files cannot be adopted before they are one.
+    waiting = {path for group in crowds for _, path in group}
+    yield from (f for f in known if not (f.path in waiting and f.code in ("no_sidecar", "drift")))
+    for group in crowds:
+        mendable = layer == facts.LAYER and all(state in UNITED for state, _ in group)
+        yield from (Finding(code="two_files" if mendable else "two_to_choose", path=path) for _, path in group[1:])
 
 
 def _odd_file(d: files.Folder, name: str) -> str:

@@ -127,6 +127,11 @@ def _step(raw: "dict[str, Any]") -> Step:
     )
 
 
+def of_pair(p: "Pair") -> Procedure:
+    """The procedure that a pair of files holds, wherever it lies."""
+    return _procedure(p)
+
+
 def _procedure(p: "Pair") -> Procedure:
     fields = {k: v for k, v in p.meta.items() if k in _META} if p.meta else _by_hand(p)
     if fields.get("state") not in labels.PROCEDURE_STATES:
