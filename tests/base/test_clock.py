@@ -317,3 +317,23 @@ def test_it_loads_only_datetime_and_re():
     probe += "from memcli.base import clock; clock.now(); clock.parse_ttl('P1DT2H'); print(*set(sys.modules) - a)"
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "memcli.base.clock"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("999999d", "a span of time is at most 52,596,000 minutes (100 years)"),
+        ("9" * 30 + "d", "a span of time is at most 52,596,000 minutes (100 years)"),
+        ("-5m", "a span of time cannot be negative"),
+        ("1d5", "this is not a span of time"),
+        ("0.001s", "a span of time is a whole number of minutes"),
+        ("P1M", "months and years have no fixed length"),
+        ("for ever", "this is not a span of time"),
+    ],
+)
+def test_a_span_of_time_is_not_called_a_time_to_live(text, says):
+    with pytest.raises(errors.UsageError) as raised:
+        clock.parse_span(text)
+    assert raised.value.message == says
+    assert "live" not in f"{raised.value.message} {raised.value.hint}"
+    assert clock.parse_span("36h") == 2160
