@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 MOST_WORDS = 12
-# So many words at least (one where a key or a claim names the rest) name the subject and what is said of it; so many at most follow a number: its unit.
+# So many words at least name the subject and what is said of it, one where a key or a claim names the rest; so many at most
+# follow a number: its unit.
 _LEAST_BEFORE = 2
 _MOST_AFTER = 2
 _ADJECTIVE_LEAST = 3
