@@ -139,7 +139,7 @@ def _failed(failed: "list[tuple[str, Exception | None]]") -> tuple[str, ...]:
     if unread:
         notes.append(f"{unread} sessions could not be read")
     if failed:
-        notes.append(f"passed over: {len(failed)}; the other sessions were consolidated")
+        notes.append(f"passed over: {len(failed)}; that keeps no other session")
     return tuple(notes)
 
 

@@ -186,7 +186,7 @@ def _weeks(asked: "list[dict[str, Any]]") -> tuple[Tally, ...]:
     by_week: dict[str, list[dict[str, Any]]] = {}
     for row in asked:
         monday = clock.shifted(row["at"], days=-row["at"].weekday())
-        by_week.setdefault(f"{monday:%Y-%m-%d}", []).append(row)
+        by_week.setdefault(monday.date().isoformat(), []).append(row)
     return tuple(_tally(by_week[start], start) for start in sorted(by_week))
 
 

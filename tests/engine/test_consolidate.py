@@ -265,7 +265,7 @@ def test_a_session_that_raises_is_passed_over_and_said(box: Box, monkeypatch: py
     assert {e.session for e in box.memory.episodes()} == {"a", "c"}
     assert "the session b was passed over: bug: OverflowError" in done.err
     assert "date value" not in done.err
-    assert "passed over: 1; the other sessions were consolidated" in done.err
+    assert "passed over: 1; that keeps no other session" in done.err
 
 
 def test_all_sessions_and_the_damaged_one(box: Box) -> None:
@@ -276,7 +276,7 @@ def test_all_sessions_and_the_damaged_one(box: Box) -> None:
     assert set(proposed(box)) == {"port", "host"}
     assert done.out.startswith("a: 1 episode") or done.out.startswith("b: 1 episode")
     assert "1 sessions could not be read" in done.err
-    assert "passed over: 1; the other sessions" in done.err
+    assert "passed over: 1; that keeps no other session" in done.err
     assert box.run("consolidate", "--all", *S).code == 2
     assert box.run("consolidate").code == 2
     assert box.run("consolidate", *S, "--outcome", "fine").code == 2

@@ -160,6 +160,11 @@ def test_a_log_of_garbage_is_said(kept: Box) -> None:
     assert kept.data("stats", "--retrieval")["unreadable"] == 1
 
 
+def test_the_weeks_of_the_first_years_are_days_too(kept: Box) -> None:
+    kept.ok("search", "quantum gravity", now="0001-01-04")
+    assert [week["week"] for week in kept.data("stats", "--retrieval", now="0001-01-05")["weeks"]] == ["0001-01-01"]
+
+
 def test_days_without_retrieval_is_refused(kept: Box) -> None:
     ran = kept.run("stats", "--days", "5")
     assert (ran.code, ran.err) == (2, "memcli: --days needs --retrieval; memcli stats --retrieval --days 5\n")
