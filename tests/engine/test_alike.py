@@ -33,6 +33,7 @@ NONE = [
     ("The call starts at 10:30", "The call starts at 11:30", "times of day"),
     ("On 3 March Anna ran 5 km", "On 4 March Anna ran 6 km", "two numbers"),
     ("The server opens ports 80 and 443", "The server opens ports 80 and 8080", "lists"),
+    ("The server opens ports 80 443", "The server opens ports 8080 443", "lists without a comma"),
     ("We support Python 3.11", "We support Python 3.12", "versions"),
     ("The image ships Redis 6.2", "The image ships Postgres 15.1", "versions of different things"),
     ("The library needs version 2", "The library needs version 3", "versions"),
