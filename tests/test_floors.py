@@ -64,7 +64,7 @@ FENCES = (
             "engine/memory.py": "reads the file that import_jsonl names; no part of a store",
             "engine/cognitive_files.py": "reads the files that an import names; no part of a store",
             "engine/stores.py": "makes the folder in which a store will be",
-            "engine/doctor.py": "takes the rights of others away from .memcli",
+            "engine/mending.py": "takes the rights of others away from .memcli",
         },
     ),
     Fence(

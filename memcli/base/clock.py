@@ -21,7 +21,12 @@ _BY_CALENDAR = r"P[^T]*[0-9][YM].*|[0-9.,]+(?:M|mo|y|Y).*"
 _BILLION = 10**9
 
 _LIMIT = f"{MAX_TTL_MINUTES:,} minutes (100 years)"
-_TTL_HINT = f"give minutes, or 90m 36h 30d 2w 1d12h, or P30D PT2H; 0 means for ever; at most {_LIMIT}"
+_TTL = "a time to live"
+_SPAN = "a span of time"
+_HINTS = {
+    _TTL: f"give minutes, or 90m 36h 30d 2w 1d12h, or P30D PT2H; 0 means for ever; at most {_LIMIT}",
+    _SPAN: "give 90m 36h 30d 2w 1d12h, or P30D PT2H; or name the day, such as 2026-03-01",
+}
 
 
 def parse(text: str) -> datetime:
@@ -77,39 +82,47 @@ def parse_ttl(text: str) -> int:
     (`P1DT12H`) without months and years; `for ever`. Raises UsageError for anything else, for parts of a minute and
     for more than 100 years.
     """
-    if text in ("for ever", "forever"):
-        return 0
+    return 0 if text in ("for ever", "forever") else _minutes(text, _TTL)
+
+
+def parse_span(text: str) -> int:
+    """A span of time in minutes, written as a time to live is. Raises UsageError as `parse_ttl` does, in its own words."""
+    return _minutes(text, _SPAN)
+
+
+def _minutes(text: str, what: str) -> int:
+    hint = _HINTS[what]
     if re.fullmatch(r"-[0-9P].*", text):
-        raise errors.UsageError("a time to live cannot be negative", hint=_TTL_HINT)
+        raise errors.UsageError(f"{what} cannot be negative", hint=hint)
     if re.fullmatch(_BY_CALENDAR, text):
         raise errors.UsageError("months and years have no fixed length", hint="say it in days or weeks: 30d, 52w")
-    total = sum(_billionths(number) * seconds for number, seconds in _ttl_parts(text))
+    total = sum(_billionths(number, what) * seconds for number, seconds in _parts(text, what))
     minutes, rest = divmod(total, 60 * _BILLION)
     if minutes > MAX_TTL_MINUTES:
-        raise errors.UsageError(f"a time to live is at most {_LIMIT}", hint=_TTL_HINT)
+        raise errors.UsageError(f"{what} is at most {_LIMIT}", hint=hint)
     if rest:
-        raise errors.UsageError("a time to live is a whole number of minutes", hint=_TTL_HINT)
+        raise errors.UsageError(f"{what} is a whole number of minutes", hint=hint)
     return minutes
 
 
-def _ttl_parts(text: str) -> list[tuple[str, int]]:
-    """The numbers in a time to live, each with the seconds of its unit."""
+def _parts(text: str, what: str) -> list[tuple[str, int]]:
+    """The numbers in a time to live or a span, each with the seconds of its unit."""
     if re.fullmatch(_N, text):
         return [(text, 60)]
     found = re.fullmatch(_ISO if text[:1] == "P" else _SHORT, text)
     if found is None or text in ("", "P") or text.endswith("T"):
-        raise errors.UsageError("this is not a time to live", hint=_TTL_HINT)
+        raise errors.UsageError(f"this is not {what}", hint=_HINTS[what])
     return [(number, seconds) for number, seconds in zip(found.groups(), _SECONDS, strict=True) if number]
 
 
-def _billionths(number: str) -> int:
+def _billionths(number: str, what: str) -> int:
     # Whole numbers, because floats would make 0.1h + 0.2h a part of a minute.
     whole, _, part = number.replace(",", ".").partition(".")
     whole, part = whole.lstrip("0"), part.rstrip("0")
     if len(whole) > 20:
-        raise errors.UsageError(f"a time to live is at most {_LIMIT}", hint=_TTL_HINT)
+        raise errors.UsageError(f"{what} is at most {_LIMIT}", hint=_HINTS[what])
     if len(part) > 9:
-        raise errors.UsageError("a time to live is a whole number of minutes", hint=_TTL_HINT)
+        raise errors.UsageError(f"{what} is a whole number of minutes", hint=_HINTS[what])
     return int(whole + part.ljust(9, "0"))
 
 
@@ -131,6 +144,21 @@ def add_minutes(t: datetime, minutes: int) -> datetime | None:
         return t + timedelta(minutes=minutes)
     except OverflowError:
         return None
+
+
+def shifted(t: datetime, *, days: float = 0, hours: float = 0, seconds: float = 0) -> datetime:
+    """`t` so much later (earlier below 0), to the microsecond; the first or the last instant of the years 1 to 9999 where
+    that is beyond them, so that "the last day" can be asked at any time."""
+    try:
+        return t + timedelta(days=days, hours=hours, seconds=seconds)
+    except OverflowError:
+        end = datetime.max if days * 86_400 + hours * 3_600 + seconds > 0 else datetime.min
+        return end.replace(tzinfo=UTC)
+
+
+def since_epoch(seconds: float) -> datetime:
+    """The instant so many seconds after 1970 began, in UTC; saturates as `shifted` does (a file may carry any time)."""
+    return shifted(datetime(1970, 1, 1, tzinfo=UTC), seconds=seconds)
 
 
 def age(t: datetime, now: datetime) -> str:

@@ -21,11 +21,15 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 class Lock:
     """Hold the store's lock: `with lock.Lock(path): ...`; raises Locked after WAIT_SECONDS, SystemFailure without flock."""
 
-    __slots__ = ("_fd", "_wait", "path")
+    __slots__ = ("_busy", "_fd", "_hint", "_wait", "path")
 
-    def __init__(self, path: str, *, wait_seconds: float = WAIT_SECONDS) -> None:
+    def __init__(
+        self, path: str, *, wait_seconds: float = WAIT_SECONDS, busy: str = "the store stayed locked", hint: str = ""
+    ) -> None:
+        """busy, hint: what is said of another holder who goes on for so long, and what to do."""
         self.path = path
         self._wait = wait_seconds
+        self._busy, self._hint = busy, hint or errors.Locked.hint
         self._fd = -1
 
     def __enter__(self) -> "Lock":
@@ -33,7 +37,7 @@ class Lock:
         pause = 0.001
         while not self._take():
             if time.monotonic() > deadline:
-                raise errors.Locked(f"the store stayed locked for {self._wait:g} seconds", path=self.path)
+                raise errors.Locked(f"{self._busy} for {self._wait:g} seconds", path=self.path, hint=self._hint)
             time.sleep(pause)
             pause = min(pause * 1.5, 0.02)
         return self

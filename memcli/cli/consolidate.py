@@ -112,9 +112,8 @@ def consolidate(
             raise errors.UsageError(
                 "--all takes every session as it is", hint="leave out --session and what is about one"
             )
-        reports, damaged = engine.run_all(store, now=now, dry_run=dry_run)
-        notes = (f"{damaged} sessions could not be read",) if damaged else ()
-        return _reports(reports, notes, dry_run=dry_run)
+        reports, failed = engine.run_all(store, now=now, dry_run=dry_run)
+        return _reports(reports, _failed(failed), dry_run=dry_run)
     name = session.session_id(session_)
     said = None
     if transcript is not None:
@@ -124,6 +123,24 @@ def consolidate(
     about = digest.About(task=task or "", outcome=outcome or "", agent=agent or "")
     report = engine.run(store, name, now=now, transcript=said, about=about, dry_run=dry_run)
     return _reports([report], ("nothing new to keep of this session",) if report.quiet else (), dry_run=dry_run)
+
+
+def _failed(failed: "list[tuple[str, Exception | None]]") -> tuple[str, ...]:
+    """What is said of sessions that were passed over."""
+    from memcli.cli import main, show
+
+    notes = []
+    for name, error in failed:
+        if error is not None:
+            known = main.known(error)
+            hint = f"; {known.hint}" if known.hint else ""
+            notes.append(f"the session {show.one_line(name)} was passed over: {known.message}{hint}")
+    unread = sum(error is None for _, error in failed)
+    if unread:
+        notes.append(f"{unread} sessions could not be read")
+    if failed:
+        notes.append(f"passed over: {len(failed)}; that keeps no other session")
+    return tuple(notes)
 
 
 def _reports(reports: "list[Report]", notes: tuple[str, ...], *, dry_run: bool) -> Listing:

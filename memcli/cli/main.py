@@ -103,14 +103,14 @@ def _report(error: Exception, *, as_json: bool) -> int:
         return 0
     render.prepare()
     _traceback(error)
-    known = _known(error)
+    found = known(error)
     if as_json:
-        shape = {"code": known.code, "message": known.message, "path": known.path, "hint": known.hint}
+        shape = {"code": found.code, "message": found.message, "path": found.path, "hint": found.hint}
         render.say(render.encode({"format": render.FORMAT, "error": shape}) + "\n")
     else:
-        render.say(getattr(known, "help_text", ""))
-        render.say(_line(known))
-    return known.exit_code
+        render.say(getattr(found, "help_text", ""))
+        render.say(_line(found))
+    return found.exit_code
 
 
 def _line(error: "MemcliError") -> str:
@@ -121,8 +121,8 @@ def _line(error: "MemcliError") -> str:
     return text.one_line(f"memcli: {error.message}{path}{hint}") + "\n"
 
 
-def _known(error: Exception) -> "MemcliError":
-    # Every exception as one of ours: what the system refused, or else a bug.
+def known(error: Exception) -> "MemcliError":
+    """Every exception as one of ours: what the system refused, or else a bug."""
     from memcli.base import errors
 
     if isinstance(error, errors.MemcliError):

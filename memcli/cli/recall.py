@@ -47,7 +47,8 @@ def recall(
     """Gather the evidence for a question: the best of all layers, contradictions as pairs, and how far it answers.
 
     The goal decides how the question is widened through the relations between facts. What is trusted below 0.4 or believed
-    below 0.3 is left out (recall.* in memcli.toml). Without an answer it says so; that is no error.
+    below 0.3 is left out (recall.* in memcli.toml). Without an answer it says so; that is no error. verify_claim finds another
+    value, number or last word in the same words, and no opposite in other words: that nothing says otherwise is no proof.
 
     Example: memcli recall "where does production run?"
     Example: memcli recall "the deploy target is Heroku" --goal verify_claim --explain

@@ -11,14 +11,22 @@ if TYPE_CHECKING:
     from memcli.engine.monitoring import Retrievals, Served, Tally
 
 
-def stats(ctx: Context, since: str | None, days: int) -> Output:
+def stats(ctx: Context, since: str | None, days: int | None) -> Output:
     """The numbers as data and as lines."""
     from memcli.engine import monitoring
 
     now = session.now(ctx)
     store = session.store(ctx)
-    found = monitoring.report(store, now=now, since=session.moment(since, now), days=days)
-    notes = () if store.settings["monitor.enabled"] else ("monitor.enabled is false: nothing new is written down",)
+    found = monitoring.report(
+        store, now=now, since=session.moment(since, now), days=monitoring.DRIFT_DAYS if days is None else days
+    )
+    notes: tuple[str, ...] = (
+        () if store.settings["monitor.enabled"] else ("monitor.enabled is false: nothing new is written down",)
+    )
+    if found.unreadable:
+        notes += (
+            f"{found.unreadable} lines of .memcli/retrieval.jsonl cannot be read and count for nothing; it may be deleted",
+        )
     return Output(_data(found), "".join(f"{line}\n" for line in _lines(found)), notes=notes)
 
 
@@ -32,6 +40,19 @@ def _data(found: "Retrievals") -> "dict[str, Any]":
         "weeks": [{"week": week.start, **_tally(week)} for week in found.weeks],
         "drift": {"now": found.drift.now, "before": found.drift.before, "change": found.drift.change},
         "most_served": [_served(s) for s in found.served],
+        "not_strong": {
+            "count": found.poor_count,
+            "questions": [
+                {
+                    "at": clock.show(p.at),
+                    "command": show.scrub(p.command),
+                    "verdict": p.verdict,
+                    "text": show.scrub(p.text),
+                }
+                for p in found.poor
+            ],
+        },
+        "unreadable": found.unreadable,
         "never_served": {
             "days": found.days,
             "count": found.never_served_count,
@@ -55,6 +76,8 @@ def _lines(found: "Retrievals") -> "list[str]":
     lines += [f"week of {week.start}: {_said(week)}" for week in found.weeks]
     drift = found.drift
     lines.append(f"not strong: last 30 days {_percent(drift.now)}, the 30 days before {_percent(drift.before)}")
+    lines.append(f"questions without a strong answer: {found.poor_count}")
+    lines += [f"{p.verdict}: {clock.show(p.at)}\t{show.one_line(p.text)}" for p in found.poor]
     lines += [f"served {s.count}: {_name(s)}" for s in found.served]
     lines.append(f"facts never served in {found.days} days: {found.never_served_count}")
     return lines + [f"never: {_name(s)}" for s in found.never_served]

@@ -47,8 +47,11 @@ def moment(words: str | None, now: "datetime") -> "datetime | None":
     if words is None:
         return None
     if (words[:1].isdigit() and words[-1:] in "mhdw") or words[:1] == "P":
-        return clock.add_minutes(now, -clock.parse_ttl(words))
-    return clock.parse(words)
+        return clock.add_minutes(now, -clock.parse_span(words))
+    try:
+        return clock.parse(words)
+    except errors.UsageError as e:
+        raise errors.UsageError(e.message, hint=f"{e.hint}; or so long before now: 36h, 30d, 2w") from None
 
 
 def writer_kind() -> str:

@@ -54,11 +54,12 @@ def status(ctx: Context) -> Output:
     return Output(found, _lines(found))
 
 
-def stats(ctx: Context, *, retrieval: bool = False, since: str | None = None, days: int = 30) -> Output:
+def stats(ctx: Context, *, retrieval: bool = False, since: str | None = None, days: int | None = None) -> Output:
     """Count records by label, confidence, source and outcome, and their size on disk.
 
     --retrieval says how well questions were answered instead: misses, share by week, drift, what is served most often and
-    which facts nobody was given. It comes from a log in .memcli that holds ids and no words (monitor.enabled).
+    which facts nobody was given. It comes from a log in .memcli that holds ids and no words (monitor.enabled). With
+    monitor.query_text it holds the questions too, and the latest without a strong answer are shown.
 
     Example: memcli stats --json
     Example: memcli stats --retrieval --since 30d
@@ -71,6 +72,8 @@ def stats(ctx: Context, *, retrieval: bool = False, since: str | None = None, da
         return retrievals.stats(ctx, since, days)
     if since is not None:
         raise errors.UsageError("--since needs --retrieval", hint="memcli stats --retrieval --since 30d")
+    if days is not None:
+        raise errors.UsageError("--days needs --retrieval", hint=f"memcli stats --retrieval --days {days}")
     found = stores.stats(session.store(ctx), session.now(ctx))
     return Output(found, _lines(found))
 
@@ -86,13 +89,18 @@ def doctor(ctx: Context, *, fix: bool = False, deep: bool = False) -> Listing:
     from memcli.engine import doctor as engine
 
     store, now = session.store(ctx), session.now(ctx)
-    mended = engine.mend(store, now) if fix else []
+    mended = []
+    if fix:
+        from memcli.engine import mending
+
+        mended = mending.mend(store, now)
     found = [*engine.examine(store, now), *clone.examine(store)]
     if deep:
         from memcli.engine import indexing
 
         found += indexing.compare(store, fix=fix)
-    notes = [f"mended {len(mended)}"] if mended else []
+    notes = [f"{f.path}: {f.detail}" for f in mended if f.detail]
+    notes += [f"mended {len(mended)}"] if mended else []
     notes += [] if found else ["nothing wrong"]
     return Listing([_row(f) for f in found], "".join(map(_line, found)), notes=tuple(notes))
 
@@ -124,14 +132,17 @@ def _encode(ctx: Context, store: "Store", background: bool) -> Output:
     from memcli.cli import render
     from memcli.engine import encoding, indexing
 
+    notes = encoding.notes(store)
     if background:
         indexing.start(store, ctx.now)
-        return Output({"started": True}, "encoding in the background\n")
+        return Output({"started": True}, "encoding in the background; memcli status says how it ended\n", notes=notes)
     told = render.counter("texts encoded")
     done = encoding.encode(store, now=session.now(ctx), progress=told)
     if told is not None:
         told(0)
-    return Output(value.as_dict(done), f"encoded {done.encoded} texts; {done.records} records have a vector\n")
+    return Output(
+        value.as_dict(done), f"encoded {done.encoded} texts; {done.records} records have a vector\n", notes=notes
+    )
 
 
 def check(ctx: Context, *, against: str | None = None) -> Listing:
@@ -213,7 +224,7 @@ def _lines(found: "dict[str, object]") -> str:
     lines = []
     for name, item in found.items():
         if isinstance(item, dict):
-            item = ", ".join(f"{k} {v}" for k, v in item.items())
+            item = ", ".join(f"{k} {v}" for k, v in item.items() if v is not None)
         if item is not None:
             lines.append(f"{name.replace('_', ' ')}: {item}\n")
     return "".join(lines)

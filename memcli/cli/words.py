@@ -122,7 +122,7 @@ WORDS: dict[str, str] = {
     "goal": "what it is for: answer_question, verify_claim, explore_topic, learn_fact or plan",
     "time_sensitive": "nothing that is a day old",
     "retrieval": "how well questions were answered, from the retrieval log",
-    "days": "a fact that nobody was given for so many days counts as never served",
+    "days": "a fact that nobody was given for so many days counts as never served; 30 unless named",
     # Upkeep and exchange.
     "check_": "only say what is lacking; exit 4 when something is",
     "git": "make the folder a git repository too, unless it is in one",

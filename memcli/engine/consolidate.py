@@ -106,17 +106,30 @@ def run(
     return apply(store, found)
 
 
-def run_all(store: "Store", *, now: datetime, dry_run: bool = False) -> tuple[list[Report], int]:
-    """Consolidate every session that has a working memory; the reports, and how many could not be read."""
-    reports, damaged = [], 0
+def run_all(
+    store: "Store", *, now: datetime, dry_run: bool = False
+) -> tuple[list[Report], list[tuple[str, Exception | None]]]:
+    """Consolidate every session that has a working memory, whatever becomes of another one.
+
+    The reports, and the sessions that were passed over, each with the error; ("", None) for a file that cannot be read.
+    Raises Locked: the next session would wait as long.
+    """
+    reports: list[Report] = []
+    failed: list[tuple[str, Exception | None]] = []
     for held in list(store_of.every(store)):
         if held is None:
-            damaged += 1
-        elif not held.empty:
-            reports.append(run(store, held.id, now=now, dry_run=dry_run))
-        elif not dry_run:
-            _let_go(store, held, now)
-    return reports, damaged
+            failed.append(("", None))
+            continue
+        try:
+            if not held.empty:
+                reports.append(run(store, held.id, now=now, dry_run=dry_run))
+            elif not dry_run:
+                _let_go(store, held, now)
+        except errors.Locked:
+            raise
+        except Exception as error:  # noqa: BLE001 - it runs unattended: what one session holds must not keep the others
+            failed.append((held.id, error))
+    return reports, failed
 
 
 def plan(

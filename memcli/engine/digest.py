@@ -1,8 +1,8 @@
 """The episode that stands for what a session held: its text, its task, its id, and whether it stands already."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from memcli.base import ids, sha256
+from memcli.base import clock, ids, sha256
 from memcli.base.value import Value, value
 from memcli.engine import compress, echo, extract, intake, statements
 from memcli.model import labels, redact
@@ -71,11 +71,13 @@ def stands(store: "Store", text: str, at: datetime, made: str = "") -> bool:
 
     The hour is the setting consolidate.same_within_minutes.
     """
-    near = timedelta(minutes=store.settings["consolidate.same_within_minutes"])
+    near = 60 * store.settings["consolidate.same_within_minutes"]
     wanted = proposals.same("", text)
-    for month in sorted({episodes.month_of(t) for t in (at - near, at, at + near)}):
+    for month in sorted({episodes.month_of(clock.shifted(at, seconds=away)) for away in (-near, 0, near)}):
         for entry in episodes.read(store, month).entries:
-            if entry.id == made or (abs(entry.at - at) <= near and proposals.same("", entry.text) == wanted):
+            if entry.id == made or (
+                abs((entry.at - at).total_seconds()) <= near and proposals.same("", entry.text) == wanted
+            ):
                 return True
     return False
 

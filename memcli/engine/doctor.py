@@ -1,4 +1,4 @@
-"""What is wrong in a store, named with path and next step; values are never printed. `mend` does what is safe to do."""
+"""What is wrong in a store, named with path and next step; values are never printed. What is safe to do: mending.py."""
 
 import os
 import stat
@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from memcli.base import command, errors, files
 from memcli.engine import lineage
 from memcli.engine.findings import Finding
-from memcli.model import keys, labels, redact, sidecar
+from memcli.model import keys, labels, redact
 from memcli.store import (
     archive,
     episodes,
@@ -21,7 +21,6 @@ from memcli.store import (
     proposals,
     recovery,
     sources,
-    working,
 )
 
 TYPE_CHECKING = False
@@ -29,11 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memcli.model.records import Fact
-    from memcli.store.folder import Store, Writing
+    from memcli.store.folder import Store
 
 PAIR_LAYERS = ("facts", "procedures", "proposed/facts", "proposed/procedures")
 _PROPOSED = "proposed/"
-ORPHAN_DAYS = 7
+# The states of files of one key of which --fix can make one.
+UNITED = ("ok", "drift", "bare")
 _FUTURE_SLACK = timedelta(days=1)
 
 
@@ -51,26 +51,6 @@ def examine(store: "Store", now: datetime, *, bonds: bool = True) -> list[Findin
     return sorted(found, key=lambda f: (f.path, f.line, f.code))
 
 
-def mend(store: "Store", now: datetime) -> list[Finding]:
-    """Do what is safe: finish or clean interrupted writes, set modes, keep .memcli out of git. Returns what was mended."""
-    mended = []
-    mended += [
-        Finding(code="merge_left", path=path) for path in merges.pending(store, mendable=True)
-    ]  # `writing` takes them over
-    with store.writing(patient=True) as w:
-        for layer in PAIR_LAYERS:
-            mended += [Finding(code="unfinished", path=f"{layer}/{n}.md") for n in recovery.settle_folder(store, layer)]
-            mended += _mend_sidecars(w, layer, now)
-        mended += [Finding(code="unfinished", path=p) for p in recovery.clean_replacements(store)]
-        for finding in facts.unite(w, now):
-            mended.append(Finding(code="two_files", path=finding))
-        for month in episodes.months(store):
-            mended += [Finding(code="torn", path=f"episodes/{month}.md")] * episodes.cut_torn(w, month)
-        mended += _mend_store(store)
-        working.tidy(w)
-    return mended
-
-
 def _guarded(store: "Store", look: "object") -> "Iterator[Finding]":
     try:
         yield from look()  # type: ignore[operator]
@@ -81,6 +61,26 @@ def _guarded(store: "Store", look: "object") -> "Iterator[Finding]":
 def _settings(store: "Store") -> "Iterator[Finding]":
     for name in store.settings.unknown:
         yield Finding(code="unknown_setting", path=folder.MARKER, detail=name)
+    if store.settings["vectors.model"] and not store.settings["vectors.endpoint"]:
+        yield Finding(code="unused_setting", path=folder.MARKER)
+    if store.settings["vectors.enabled"]:
+        yield from _vectors(store)
+
+
+def _vectors(store: "Store") -> "Iterator[Finding]":
+    from memcli.engine import encoding, encodings
+
+    try:
+        encoding.check(store)
+    except errors.Refused:
+        yield Finding(code="host_not_allowed", path=folder.MARKER)
+    except errors.MemcliError as e:
+        yield Finding(code="no_model", path=folder.MARKER, detail=e.message)
+    found = encodings.standing(store)
+    if found.last in (encodings.FAILED, encodings.STOPPED):
+        why = f"{found.error}; " if found.error else ""
+        detail = f"{why}{found.records} records have a vector"
+        yield Finding(code="not_encoded", path=f"{folder.STATE}/{encodings.NAME}", detail=detail)
 
 
 def _store(store: "Store") -> "Iterator[Finding]":
@@ -89,6 +89,9 @@ def _store(store: "Store") -> "Iterator[Finding]":
         ignored = (root.read(".gitignore") or b"").decode("utf-8", "replace").split()
     if not {"/.memcli/", ".memcli/", ".memcli", "/.memcli"} & set(ignored):
         yield Finding(code="not_ignored", path=".gitignore")
+    if state is not None and not stat.S_ISDIR(state.st_mode):
+        yield Finding(code="bad_state", path=folder.STATE)
+        return
     if state is not None and stat.S_IMODE(state.st_mode) & 0o077:
         yield Finding(code="not_private", path=folder.STATE)
     with store.folder(folder.STATE) as inside:
@@ -110,7 +113,8 @@ def _tracked(root: str) -> bool:
 
 
 def _pairs(store: "Store", layer: str, now: datetime) -> "Iterator[Finding]":
-    by_key: dict[str, str] = {}
+    by_key: dict[str, list[tuple[str, str]]] = {}
+    known: list[Finding] = []
     with store.folder(*layer.split("/")) as d:
         listed = sorted(d.names())
         for name in listed:
@@ -123,10 +127,16 @@ def _pairs(store: "Store", layer: str, now: datetime) -> "Iterator[Finding]":
             if found is None:
                 yield from _no_pair(store, d, layer, name)
                 continue
-            yield from _pair(found, path, now)
-            if found.key in by_key and not layer.startswith(_PROPOSED):  # rival proposals of one key are in order
-                yield Finding(code="two_files", path=path)
-            by_key[found.key] = name
+            known += _pair(found, path, now)
+            by_key.setdefault(found.key, []).append((found.state, path))
+    # Rival proposals of one key are in order.
+    crowds = [] if layer.startswith(_PROPOSED) else [group for group in by_key.values() if len(group) > 1]
+    # One of two files cannot be adopted before they are one.
+    waiting = {path for group in crowds for _, path in group}
+    yield from (f for f in known if not (f.path in waiting and f.code in ("no_sidecar", "drift")))
+    for group in crowds:
+        mendable = layer == facts.LAYER and all(state in UNITED for state, _ in group)
+        yield from (Finding(code="two_files" if mendable else "two_to_choose", path=path) for _, path in group[1:])
 
 
 def _odd_file(d: files.Folder, name: str) -> str:
@@ -267,44 +277,3 @@ def _archive(d: files.Folder, name: str, parts: tuple[str, ...]) -> "Iterator[Fi
             marked = text.startswith((b"<<<<<<< ", b">>>>>>> ", b"|||||||"))
             code = "conflict_markers" if marked else "torn_line"
             yield Finding(code=code, path="/".join((*parts, name)), line=number)
-
-
-def _mend_sidecars(w: "Writing", layer: str, now: datetime) -> "Iterator[Finding]":
-    store = w.store
-    with store.folder(*layer.split("/")) as d:
-        for name in pair.stems(d.names()):
-            info = d.info(name + pair.SIDE)
-            if info is None or d.info(name + pair.MD) is not None or pair.read(d, name) is not None:
-                continue
-            left = recovery.leftover_sidecar(store, d, layer, name)
-            if not left and now.timestamp() - info.st_mtime < ORPHAN_DAYS * 86400:
-                continue
-            if not left:
-                _to_trash(w, layer, name, d.read(name + pair.SIDE) or b"", now)
-            d.remove(name + pair.SIDE)
-            d.sync()
-            yield Finding(code="leftover_sidecar" if left else "orphan_sidecar", path=f"{layer}/{name}{pair.SIDE}")
-
-
-def _to_trash(w: "Writing", layer: str, name: str, side: bytes, now: datetime) -> None:
-    try:
-        meta, text = sidecar.parse(side), ""
-    except errors.BadData:
-        meta, text = {}, side.decode("utf-8", "backslashreplace")  # a person can still read it
-    archive.append(w, layer.split("/")[-1], name, archive.line("orphan", now, layer, name, meta, {}, text), "trash")
-
-
-def _mend_store(store: "Store") -> "Iterator[Finding]":
-    with store.folder() as root:
-        state = root.info(folder.STATE)
-        try:
-            ignored = (root.read(".gitignore") or b"").decode("utf-8", "replace")
-        except files.NotAFile:
-            ignored = folder.STATE  # reported, and not ours to mend
-        if folder.STATE not in ignored:
-            gap = "" if ignored.endswith("\n") or not ignored else "\n"
-            root.replace(".gitignore", f"{ignored}{gap}/{folder.STATE}/\n".encode())
-            yield Finding(code="not_ignored", path=".gitignore")
-    if state is not None and stat.S_IMODE(state.st_mode) & 0o077:
-        os.chmod(os.path.join(store.root, folder.STATE), 0o700)
-        yield Finding(code="not_private", path=folder.STATE)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from memcli.base import errors
 from memcli.base.value import Value, value
-from memcli.engine import meaning
+from memcli.engine import encodings, meaning
 from memcli.index import codes, database, document, encoders, vectors
 from memcli.index.refresh import ask
 from memcli.model import policy, redact
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # Two of them at once would encode everything twice.
 _WAIT_SECONDS = 1.0
+BUSY = "an encoding is running: it held the lock of the vectors"
+BUSY_HINT = "it does the work; memcli status says when it is done"
 
 
 @value
@@ -53,15 +55,34 @@ def encode(store: "Store", *, now: datetime, progress: "Progress | None" = None)
 
     encoder = check(store)
     with store.folder(database.STATE, create=True) as state:
-        held = lock.Lock(state.where(vectors.LOCK), wait_seconds=_WAIT_SECONDS)
+        held = lock.Lock(state.where(vectors.LOCK), wait_seconds=_WAIT_SECONDS, busy=BUSY, hint=BUSY_HINT)
     with held:
+        encodings.note(store, encodings.RUNNING, now)
         try:
-            with vectors.made(store) as found:
-                return _encode(store, encoder, found, now, progress)
-        except database.nonsense():
-            vectors.discard(store)  # damaged: made anew
+            done = _encode_or_anew(store, encoder, now, progress)
+        except errors.MemcliError as e:
+            encodings.note(store, encodings.FAILED, now, e)
+            raise
+        encodings.note(store, encodings.DONE, now)
+        return done
+
+
+def notes(store: "Store") -> tuple[str, ...]:
+    """What of the settings has no effect, for whoever has written them."""
+    set_ = store.settings
+    if set_["vectors.model"] and not set_["vectors.endpoint"]:
+        return ("vectors.model is not used: it names the model of a host, and vectors.endpoint names none",)
+    return ()
+
+
+def _encode_or_anew(store: "Store", encoder: "Encoder", now: datetime, progress: "Progress | None") -> Encoded:
+    try:
         with vectors.made(store) as found:
             return _encode(store, encoder, found, now, progress)
+    except database.nonsense():
+        vectors.discard(store)  # damaged: made anew
+    with vectors.made(store) as found:
+        return _encode(store, encoder, found, now, progress)
 
 
 def check(store: "Store") -> "Encoder":
@@ -91,7 +112,7 @@ def _encode(
         _keep(store, found, model, centre, dict(zip(part, made, strict=True)), said)
         if progress is not None:
             progress(start + len(part))
-    removed = ask(store, lambda con: found.keep(vectors.shown(con), model))
+    removed = ask(store, lambda con: found.keep(vectors.shown(con), model, encoder.name))
     return Encoded(
         model=encoder.name,
         records=found.count(model),
@@ -102,19 +123,28 @@ def _encode(
 
 
 def _model(encoder: "Encoder", found: "Vectors") -> "tuple[int, Vector]":
-    """The model's number and middle; its middle is measured when it first comes."""
-    known = found.model(encoder.name)
+    """The model's number and middle; its middle is measured when it first comes.
+
+    A host may have another model under the name by now. Where its vectors are of another length, all is encoded anew
+    beside the old ones, which go when the new ones are whole and take over the name.
+    """
+    name = encoder.name
+    known = found.model(name)
+    if known is not None and not encoder.steady:
+        [probe] = encoder.encode([redact.mask(vectors.SENTENCES[0])], question=False)
+        if len(probe) != len(known[1]):
+            name = f"{name} of length {len(probe)}"
+            known = found.model(name)
     if known is not None:
         return known
     plain = [redact.mask(sentence) for sentence in vectors.SENTENCES]
     centre = codes.middle(encoder.encode(plain, question=False))
-    return found.add_model(encoder.name, centre), centre
+    return found.add_model(name, centre), centre
 
 
 def _check(made: "list[Vector]", centre: "Vector") -> None:
     if any(len(vector) != len(centre) for vector in made):
-        hint = "give vectors.model another name, or delete .memcli/vectors.sqlite"
-        raise errors.SystemFailure("the model gives vectors of another length now", hint=hint)
+        raise errors.SystemFailure("the model gives vectors of another length now", hint="memcli reindex --vectors")
 
 
 def _keep(

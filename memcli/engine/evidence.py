@@ -8,7 +8,7 @@ import re
 from datetime import datetime
 
 from memcli.base.value import Value, value
-from memcli.engine import statements
+from memcli.engine import alike, statements
 from memcli.model import policy, words
 from memcli.model.records import Episode, Fact
 from memcli.model.working import Entry, Item
@@ -194,6 +194,18 @@ def _differing(records: "Sequence[Record]", claim: str) -> "Iterator[Pair]":
             for other in group[i + 1 :]:
                 if one.side != other.side and contradict(one, other):
                     yield Pair(kind="claim" if one.side == asked else "value", one=one.side, other=other.side)
+    yield from _alike(records, asked, bare)
+
+
+def _alike(records: "Sequence[Record]", asked: Side, bare: str) -> "Iterator[Pair]":
+    """Sentences that are the same but for a number, or a last word; the claim of the question first."""
+    held = [(side_of(r), made) for r in records if (made := alike.of(r))]
+    claimed_ = list(alike.shapes(bare))
+    yield from (Pair(kind="claim", one=asked, other=side) for side, made in held if alike.differ(claimed_, made))
+    for i, (one, said) in enumerate(held):
+        for other, made in held[i + 1 :]:
+            if alike.differ(said, made):
+                yield Pair(kind="value", one=one, other=other)
 
 
 def _of(record: "Record") -> "Iterator[Said]":

@@ -3,6 +3,7 @@
 import os
 from itertools import zip_longest
 
+from memcli.base import errors
 from memcli.base.value import Value, value
 from memcli.engine.findings import Finding
 from memcli.index import database, document, refresh
@@ -50,9 +51,11 @@ def start(store: "Store", now: str | None) -> None:
     import sys
 
     from memcli.base import command
-    from memcli.engine import encoding
+    from memcli.engine import encoding, encodings
 
     encoding.check(store)
+    if encodings.running(store):
+        raise errors.Locked("an encoding is running", hint=encoding.BUSY_HINT)
     root = os.path.dirname(os.path.dirname(store.root)) if store.tenant else store.root
     where = ["--store", root, *(["--tenant", store.tenant] if store.tenant else [])]
     time = ["--now", now] if now else []

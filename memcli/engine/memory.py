@@ -290,7 +290,9 @@ class Memory(memory_layers.Layers):
     def doctor(self, *, fix: bool = False, deep: bool = False, now: datetime | None = None) -> "list[Finding]":
         """What is wrong in the store; fix does first what is safe; deep compares the index with every record."""
         if fix:
-            doctor.mend(self.store, _now(now))
+            from memcli.engine import mending
+
+            mending.mend(self.store, _now(now))
         found = [*doctor.examine(self.store, _now(now)), *clone.examine(self.store)]
         if not deep:
             return found

@@ -177,7 +177,7 @@ class Layers:
         clearance: str = "internal",
         now: datetime | None = None,
     ) -> "list[Edge]":
-        """The strongest relations from and to a fact. Raises NotFound."""
+        """The strongest relations from and to a fact. Raises NotFound, Withheld."""
         return self._graph(key, clearance, now).related(keys.normal(key), n, kinds)
 
     def chain(
@@ -189,7 +189,7 @@ class Layers:
         clearance: str = "internal",
         now: datetime | None = None,
     ) -> "list[Step]":
-        """Breadth first along the relations of a fact, each concept once. Raises NotFound, UsageError."""
+        """Breadth first along the relations of a fact, each concept once. Raises NotFound, Withheld, UsageError."""
         if not 1 <= depth <= 20:
             raise errors.UsageError("the depth is out of range", hint="1 to 20")
         return self._graph(key, clearance, now).chain(keys.normal(key), depth, kinds)
@@ -214,13 +214,7 @@ class Layers:
     def _graph(self, key: str | None, clearance: str, now: datetime | None) -> "Graph":
         from memcli.engine import relations
 
-        found = relations.Graph(self.store, instant(now), labels.sensitivity(clearance))
-        if key is not None and keys.normal(key) not in found.facts:
-            from memcli.engine import missing
-
-            message, limit = "no current fact of this key that you may see", labels.sensitivity(clearance)
-            raise missing.no_fact(self.store, keys.normal(key), instant(now), message, clearance=limit)
-        return found
+        return relations.graph(self.store, key, instant(now), labels.sensitivity(clearance))
 
     # Procedures
 

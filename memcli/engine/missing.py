@@ -14,6 +14,15 @@ if TYPE_CHECKING:
 _MOST = 3
 
 
+def check_clearance(store: "Store", key: str, now: "datetime", clearance: "Sensitivity") -> None:
+    """Raise Withheld where a current fact of this key stands above the clearance; as `fact get` does, it says no more."""
+    fact = facts.get(store, key)
+    if fact is None or policy.cleared(fact.sensitivity, clearance) or not policy.current(fact, now, store.settings):
+        return
+    message = f"this fact is withheld: its label is above {clearance}"
+    raise errors.Withheld(message, hint="--clearance LABEL shows what is about it, up to that label")
+
+
 def no_fact(
     store: "Store",
     key: str,

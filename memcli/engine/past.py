@@ -4,9 +4,9 @@ A value holds from the instant that its id tells until it was superseded or ende
 forgotten, and labels are those of today. Confirmations, tags and the like are as they are now: only values have a history.
 """
 
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
 
-from memcli.base import ids
+from memcli.base import clock, ids
 from memcli.engine import dump
 from memcli.index import look, rows
 from memcli.index.refresh import of_records
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from memcli.store.folder import Store
 
     T = TypeVar("T")
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def ask(store: "Store", at: datetime, question: "Callable[[Connection, dict[int, Record]], T]") -> "T":
@@ -57,7 +55,7 @@ def _facts(store: "Store", at: datetime) -> "Iterator[Fact]":
     by_key: dict[str, Fact] = {}
     gone = _forgotten(store)
     for fact, former in dump.values(store):
-        lost = former is not None and former.at <= gone.get(fact.key, former.at - timedelta(seconds=1))
+        lost = former is not None and fact.key in gone and former.at <= gone[fact.key]
         if not lost and began(fact) <= at and (former is None or at < former.at):
             known = by_key.get(fact.key)
             by_key[fact.key] = fact if known is None or fact.id > known.id else known
@@ -78,7 +76,7 @@ def began(fact: Fact) -> datetime:
     """When a value was written: its id tells, else the record."""
     if not ids.valid(fact.id):
         return fact.created_at
-    return _EPOCH + timedelta(milliseconds=ids.milliseconds(fact.id))
+    return clock.since_epoch(ids.milliseconds(fact.id) / 1000)
 
 
 class Look(look.Look):

@@ -6,9 +6,9 @@ recency and nearness in the graph. The pools come from the index, and only the f
 files, so that a recall costs about what a few searches cost, whatever the size of the store.
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from memcli.base import errors
+from memcli.base import clock, errors
 from memcli.engine import blend, evidence, features, promotion, trust
 from memcli.engine.evidence import Bundle, Evidence
 from memcli.engine.pools import GOALS, Asked, Candidate, Pools
@@ -174,7 +174,7 @@ class _Recall:
             return "trust"
         if sure < self.settings["recall.min_confidence"] - _HAIR:
             return "confidence"
-        oldest = self.asked.now - timedelta(hours=self.settings["recall.fresh_hours"])
+        oldest = clock.shifted(self.asked.now, hours=-self.settings["recall.fresh_hours"])
         return "age" if self.asked.time_sensitive and at <= document.seconds(oldest) else ""
 
     def drop(self, reason: str) -> bool:

@@ -99,6 +99,19 @@ class Graph:
         return edge_set
 
 
+def graph(store: "Store", key: str | None, now: datetime, clearance: "Sensitivity") -> Graph:
+    """The graph for a reader, who may ask about one key. Raises Withheld for a fact above the clearance, as its value is;
+    NotFound where no current fact of this key may be seen."""
+    from memcli.engine import missing
+
+    found = Graph(store, now, clearance)
+    if key is not None and keys.normal(key) not in found.facts:
+        missing.check_clearance(store, keys.normal(key), now, clearance)
+        message = "no current fact of this key that you may see"
+        raise missing.no_fact(store, keys.normal(key), now, message, clearance=clearance)
+    return found
+
+
 def relate(
     store: "Store", key: str, kind: str, target: str, *, now: datetime, weight: "str | float | None" = None
 ) -> tuple[Fact, bool]:

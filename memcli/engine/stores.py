@@ -167,7 +167,16 @@ def status(store: "Store", now: datetime) -> "dict[str, Any]":
         "sources": sum(1 for _ in sources.every(store)),
         "by_hand": tally["by_hand"],
         "damaged": tally["damaged"],
+        **({"vectors": _vectors(store)} if store.settings["vectors.enabled"] else {}),
     }
+
+
+def _vectors(store: "Store") -> "dict[str, Any]":
+    from memcli.engine import encodings
+
+    found = encodings.standing(store)
+    last = {"last": found.last, "at": found.at, "error": found.error or None} if found.last else {"last": None}
+    return {"records": found.records, "model": found.model or None, **last}
 
 
 def stats(store: "Store", now: datetime) -> "dict[str, Any]":

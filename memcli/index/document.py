@@ -4,10 +4,10 @@ Of a record above `internal` nothing is kept but that it is there, its times and
 it reads its files. Everything in clear has gone through `redact.mask` first.
 """
 
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from math import log2
 
-from memcli.base import ids, sha256
+from memcli.base import clock, ids, sha256
 from memcli.index import rows, signs
 from memcli.model import labels, policy, redact, words
 from memcli.model.records import Episode, Fact
@@ -86,7 +86,7 @@ def _said(episode: Episode) -> int:
 
 def instant(at: float) -> datetime:
     """The instant of `seconds`."""
-    return _EPOCH + timedelta(seconds=at)
+    return clock.since_epoch(at)
 
 
 def document(record: "Record", settings: "Settings") -> "tuple[dict[str, Any], tuple[str, str] | None]":

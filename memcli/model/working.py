@@ -6,6 +6,7 @@ compressed when it grows long). What is important enough is protected from the w
 
 from datetime import datetime, timedelta
 
+from memcli.base import clock
 from memcli.base.value import Value, value
 from memcli.model import labels, policy
 from memcli.model.labels import Sensitivity
@@ -110,10 +111,8 @@ def expired(held: "Item | Entry", now: datetime) -> bool:
     """True from the second on at which its TTL has run out."""
     if held.ttl_minutes <= 0:
         return False
-    try:
-        return now >= held.since + timedelta(minutes=held.ttl_minutes)
-    except OverflowError:
-        return False
+    end = clock.add_minutes(held.since, held.ttl_minutes)
+    return end is not None and now >= end
 
 
 def live(session: Session, now: datetime) -> Session:

