@@ -37,9 +37,18 @@ def clean(text: str, what: str = "the text") -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
+def whole(item: object, what: str, most: int) -> int:
+    """A whole number from 0 to `most`; raises UsageError naming the field."""
+    if type(item) is not int:
+        raise errors.UsageError(f"{what} is no whole number", hint=f"0 to {most}")
+    if not 0 <= item <= most:
+        raise errors.UsageError(f"{what} is out of range", hint=f"0 to {most}")
+    return item
+
+
 def ttl(minutes: int) -> int:
     """A time to live that a caller named; raises UsageError beyond 100 years: that is a slip of the finger."""
-    if not 0 <= minutes <= clock.MAX_TTL_MINUTES:
+    if type(minutes) is not int or not 0 <= minutes <= clock.MAX_TTL_MINUTES:
         raise errors.UsageError("the TTL is out of range", hint="0 (for ever) to 52596000 minutes (100 years)")
     return minutes
 

@@ -8,7 +8,7 @@ import json
 import os
 from datetime import datetime
 
-from memcli.base import errors, files, ids, sha256
+from memcli.base import clock, errors, files, ids, sha256
 from memcli.base.value import as_dict
 from memcli.engine import intake
 from memcli.model import keys, labels, policy, records, redact
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from memcli.store.folder import Store, Writing
 
 RATE_STEP = 0.1
+MOST_MS = 60_000 * clock.MAX_TTL_MINUTES
 _SKILL_FILE = "SKILL.md"
 _SKILL_METADATA = "\nmetadata:\n"
 BEST = 5
@@ -109,10 +110,10 @@ def reject(
 def record(store: "Store", key: str, *, success: bool, now: datetime, duration_ms: int | None = None) -> Procedure:
     """Say how one use went: counts, the moving rate (10 % of the distance) and the mean duration change.
 
-    Raises NotFound, Refused for a procedure that is not validated, UsageError for a negative duration.
+    Raises NotFound, Refused for a procedure that is not validated, UsageError for a duration that cannot be.
     """
-    if duration_ms is not None and duration_ms < 0:
-        raise errors.UsageError("a duration cannot be negative")
+    if duration_ms is not None:
+        intake.whole(duration_ms, "duration_ms", MOST_MS)
     with store.writing() as w:
         found = _usable(store, key)
         if found.state not in ("trial", "approved"):

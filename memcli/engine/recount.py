@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         trace: str
 
 
+MOST_STEPS = 10**9
 _FIELDS = frozenset(Episode.__fields__) - {"id", "at", "text", "state", "month", "unknown"}
 
 
@@ -77,8 +78,7 @@ def add_episode(
     labels.choice(str(given.get("outcome", "unknown")), "outcome", labels.OUTCOMES)
     if unknown := set(given) - _FIELDS:
         raise errors.UsageError(f"an episode has no field {min(unknown)}")
-    if int(given.get("steps", 0)) < 0:
-        raise errors.UsageError("the number of steps is negative")
+    intake.whole(given.get("steps", 0), "steps", MOST_STEPS)
     speaker = records.source(source) if source else intake.default_source(default_kind)
     texts = _episode_texts(text, given) | {"source": speaker.id}
     fixed = ("source", "evidence")  # what names a thing cannot be replaced by its kind

@@ -6,7 +6,7 @@ type or raises the label. Ids of sessions are kept verbatim and never become a p
 
 from datetime import datetime
 
-from memcli.base import clock, errors, ids
+from memcli.base import errors, ids
 from memcli.base.value import Value, value
 from memcli.engine import intake
 from memcli.model import labels, policy, records, redact, words, working
@@ -319,18 +319,12 @@ def _take(store: "Store", texts: dict[str, str], fields: "dict[str, Any]") -> "t
         "sensitivity": max(label, taken.least),
         "confidence": labels.confidence(settings["defaults.confidence"] if sure is None else sure),
         "importance": records.DEFAULT_IMPORTANCE if matter is None else labels.unit(matter, "importance"),
-        "ttl_minutes": _ttl(fields.get("ttl_minutes")),
+        "ttl_minutes": intake.ttl(fields.get("ttl_minutes") or 0),
         "tags": tags,
         "modality": modality,
         "source": source,
     }
     return common, taken.notes
-
-
-def _ttl(minutes: int | None) -> int:
-    if minutes is not None and not 0 <= minutes <= clock.MAX_TTL_MINUTES:
-        raise errors.UsageError("the TTL is out of range", hint="0 (for ever) to 52596000 minutes (100 years)")
-    return minutes or 0
 
 
 def _has(held: "Held", query: str) -> bool:
