@@ -102,19 +102,10 @@ def list_(
 
     store, now = session.store(ctx), session.now(ctx)
     first, last = session.moment(since, now), session.moment(until, now)
-    if outcome is not None:
-        labels.choice(outcome, "outcome", labels.OUTCOMES)
+    labels.most(n)
     seen = view.survey(store, now, labels.sensitivity(clearance), layers=("episodes",))
-    chosen = [
-        e
-        for e in seen.episodes
-        if (session_ is None or e.session == session_)
-        and (outcome is None or e.outcome == outcome)
-        and set(tag) <= set(e.tags)
-        and (first is None or e.at >= first)
-        and (last is None or e.at <= last)
-    ]
-    shown = chosen[:n] if n > 0 else chosen
+    chosen = view.episodes_of(seen, session=session_, outcome=outcome, tags=tag, since=first, until=last)
+    shown = chosen[: n or None]
     notes = [f"{seen.withheld} withheld"] if seen.withheld else []
     if len(shown) < len(chosen):
         notes.append(f"{len(chosen) - len(shown)} more; -n 0 shows all")

@@ -3,6 +3,7 @@
 A scanner may only raise a label or replace text; nothing here lowers anything.
 """
 
+import json
 import os
 from datetime import datetime
 
@@ -14,8 +15,11 @@ from memcli.model.records import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from memcli.model.settings import Settings
 
+MOST_STEPS = 10**9
 _FAMILIES = {"source": ("secret",)}
 
 
@@ -35,6 +39,33 @@ def clean(text: str, what: str = "the text") -> str:
     except UnicodeEncodeError:
         raise errors.UsageError(f"{what} is not UTF-8") from None
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def words(item: object, what: str) -> str:
+    """A text as a plain str; raises UsageError naming the field."""
+    if not isinstance(item, str):
+        raise errors.UsageError(f"{what} is not a text")
+    return str.__str__(item)
+
+
+def several(items: object, what: str) -> tuple[str, ...]:
+    """A list of texts; one text is a list of one. Raises UsageError naming the field."""
+    if isinstance(items, str):
+        return (words(items, what),)
+    if not isinstance(items, (list, tuple)) or not all(isinstance(i, str) for i in items):
+        raise errors.UsageError(f"{what} is no list of texts")
+    return tuple(words(i, what) for i in items)
+
+
+def mappings(items: object, what: str) -> "tuple[dict[str, Any], ...]":
+    """A list of mappings of what JSON can hold; one mapping is a list of one. Raises UsageError naming the field."""
+    listed = (items,) if isinstance(items, dict) else items
+    if not isinstance(listed, (list, tuple)) or not all(isinstance(i, dict) for i in listed):
+        raise errors.UsageError(f"{what} is no list of mappings")
+    try:
+        return tuple(json.loads(json.dumps(i, allow_nan=False)) for i in listed)
+    except (TypeError, ValueError, RecursionError):
+        raise errors.UsageError(f"{what} holds what JSON cannot hold") from None
 
 
 def whole(item: object, what: str, most: int) -> int:

@@ -51,13 +51,16 @@ def propose(
     if not any(s.action.strip() for s in steps):
         raise errors.UsageError("a procedure needs steps", hint='--step "NAME: what to do", once a step')
     settings = store.settings
+    tags = intake.several(tags, "tags")
+    who = records.source(source) if source else intake.default_source(default_kind)
     parts = {"text": intake.clean(text), "title": title or key, "task_type": task_type, "trigger": trigger}
-    taken = intake.take(settings, {"key": key, **parts, **_step_texts(steps)}, fixed=("key",))
+    fixed = {"key": key, "source": who.id, "tags": intake.clean("\n".join(tags), "tags")}
+    taken = intake.take(settings, {**fixed, **parts, **_step_texts(steps)}, fixed=(*fixed, *_of_parameters(steps)))
     label = labels.sensitivity(settings["defaults.sensitivity"] if sensitivity is None else sensitivity)
     made = Procedure(
         id=ids.new(now),
         key=key,
-        source=records.source(source) if source else intake.default_source(default_kind),
+        source=who,
         confidence=labels.confidence(settings["defaults.confidence"] if confidence is None else confidence),
         importance=records.DEFAULT_IMPORTANCE if importance is None else labels.unit(importance, "importance"),
         created_at=now,
@@ -122,9 +125,9 @@ def record(store: "Store", key: str, *, success: bool, now: datetime, duration_m
 
 
 def best(found: "Iterable[Procedure]", task_type: str, now: datetime, n: int = BEST) -> list[Procedure]:
-    """Procedures to use for a kind of task: past their trial first, then validated by a person, then by success."""
+    """Procedures to use for a kind of task: past their trial first, then validated by a person, then by success; n: 0 = all."""
     fit = [p for p in found if p.state in ("trial", "approved") and p.task_type == task_type]
-    return sorted(fit, key=lambda p: policy.procedure_order(p, now))[:n]
+    return sorted(fit, key=lambda p: policy.procedure_order(p, now))[: labels.most(n) or None]
 
 
 def parse_step(words: str) -> Step:
@@ -243,7 +246,25 @@ def _step_texts(steps: tuple[Step, ...]) -> dict[str, str]:
     for i, s in enumerate(steps):
         texts |= {f"step {i + 1}": intake.clean(s.action), f"step {i + 1} expects": intake.clean(s.expected)}
         texts[f"step {i + 1} is called"] = intake.clean(s.name)
+        texts[f"step {i + 1} takes"] = intake.clean("\n".join(_leaves(s.parameters)))
     return texts
+
+
+def _of_parameters(steps: tuple[Step, ...]) -> list[str]:
+    return [f"step {i} takes" for i in range(1, len(steps) + 1)]
+
+
+def _leaves(item: object) -> "Iterable[str]":
+    """Every text in a value, names of a mapping together with what they stand for."""
+    if isinstance(item, dict):
+        for name, each in item.items():
+            yield f"{name}: {each}" if isinstance(each, (str, int, float)) else str(name)
+            yield from _leaves(each)
+    elif isinstance(item, (list, tuple)):
+        for each in item:
+            yield from _leaves(each)
+    elif item is not None:
+        yield str(item)
 
 
 def _with_texts(steps: tuple[Step, ...], texts: dict[str, str]) -> tuple[Step, ...]:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         trace: str
 
 
-MOST_STEPS = 10**9
+_LISTS = ("tags", "concepts", "findings", "tools", "patterns")
 _FIELDS = frozenset(Episode.__fields__) - {"id", "at", "text", "state", "month", "unknown"}
 
 
@@ -72,13 +72,13 @@ def add_episode(
     Raises UsageError, SecretFound, Purged, Locked, SystemFailure.
     """
     settings = store.settings
-    given = {k: v for k, v in fields.items() if v not in (None, "", ())}
+    given = {k: _typed(k, v) for k, v in fields.items() if v is not None}
+    given = {k: v for k, v in given.items() if v not in ("", ())}
     if not text.strip() and not given.get("task"):
         raise errors.UsageError("an episode needs a text or a task")
     labels.choice(str(given.get("outcome", "unknown")), "outcome", labels.OUTCOMES)
     if unknown := set(given) - _FIELDS:
         raise errors.UsageError(f"an episode has no field {min(unknown)}")
-    intake.whole(given.get("steps", 0), "steps", MOST_STEPS)
     speaker = records.source(source) if source else intake.default_source(default_kind)
     texts = _episode_texts(text, given) | {"source": speaker.id}
     fixed = ("source", "evidence")  # what names a thing cannot be replaced by its kind
@@ -105,11 +105,22 @@ def add_episode(
         return episodes.append(w, episode), taken.notes
 
 
+def _typed(name: str, item: object) -> object:
+    """A field as an episode has it, so that the scan sees all of it. Raises UsageError naming it."""
+    if name in _LISTS:
+        return intake.several(item, name)
+    if name == "evidence":
+        return intake.mappings(item, name)
+    return intake.whole(item, name, intake.MOST_STEPS) if name == "steps" else intake.words(item, name)
+
+
 def _episode_texts(text: str, given: "dict[str, Any]") -> dict[str, str]:
     texts = {"text": intake.clean(text)}
     for name, item in given.items():
         if name == "evidence":
-            texts[name] = intake.clean("\n".join(str(part) for each in item for part in each.values()), name)
+            texts[name] = intake.clean(
+                "\n".join(str(part) for each in item for row in each.items() for part in row), name
+            )
         elif isinstance(item, str):
             texts[name] = intake.clean(item, name)
         elif isinstance(item, tuple):

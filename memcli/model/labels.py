@@ -82,6 +82,13 @@ def unit(text: "str | float", what: str, hint: str = "a number from 0 to 1") -> 
     return number
 
 
+def most(n: int) -> int:
+    """How many records are wanted at most, 0 for all; raises UsageError below."""
+    if type(n) is not int or n < 0:
+        raise errors.UsageError("the number of records is out of range", hint="0 or more; 0 shows all")
+    return n
+
+
 def confidence_word(number: float) -> str:
     """The word shown for a confidence: high from 0.75, medium from 0.45, else low."""
     return "high" if number >= HIGH_FROM else "medium" if number >= MEDIUM_FROM else "low"
