@@ -246,25 +246,12 @@ def _step_texts(steps: tuple[Step, ...]) -> dict[str, str]:
     for i, s in enumerate(steps):
         texts |= {f"step {i + 1}": intake.clean(s.action), f"step {i + 1} expects": intake.clean(s.expected)}
         texts[f"step {i + 1} is called"] = intake.clean(s.name)
-        texts[f"step {i + 1} takes"] = intake.clean("\n".join(_leaves(s.parameters)))
+        texts[f"step {i + 1} takes"] = intake.clean(redact.told(s.parameters))
     return texts
 
 
 def _of_parameters(steps: tuple[Step, ...]) -> list[str]:
     return [f"step {i} takes" for i in range(1, len(steps) + 1)]
-
-
-def _leaves(item: object) -> "Iterable[str]":
-    """Every text in a value, names of a mapping together with what they stand for."""
-    if isinstance(item, dict):
-        for name, each in item.items():
-            yield f"{name}: {each}" if isinstance(each, (str, int, float)) else str(name)
-            yield from _leaves(each)
-    elif isinstance(item, (list, tuple)):
-        for each in item:
-            yield from _leaves(each)
-    elif item is not None:
-        yield str(item)
 
 
 def _with_texts(steps: tuple[Step, ...], texts: dict[str, str]) -> tuple[Step, ...]:

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from memcli.base import errors
 from memcli.engine import intake
-from memcli.model import labels, records
+from memcli.model import labels, records, redact
 from memcli.model.records import Episode
 from memcli.store import episodes
 
@@ -118,9 +118,7 @@ def _episode_texts(text: str, given: "dict[str, Any]") -> dict[str, str]:
     texts = {"text": intake.clean(text)}
     for name, item in given.items():
         if name == "evidence":
-            texts[name] = intake.clean(
-                "\n".join(str(part) for each in item for row in each.items() for part in row), name
-            )
+            texts[name] = intake.clean(redact.told(item), name)
         elif isinstance(item, str):
             texts[name] = intake.clean(item, name)
         elif isinstance(item, tuple):

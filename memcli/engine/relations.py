@@ -108,7 +108,7 @@ def relate(
     """
     kind, target = _kind(kind), keys.normal(target)
     number = 1.0 if weight is None else labels.unit(weight, "weight")
-    intake.take(store.settings, {"target": target}, fixed=("target",))
+    intake.take(store.settings, {"relation": kind, "target": target}, fixed=("relation", "target"))
     made = {"type": kind, "target": target, "weight": number}
     return _change(store, key, now, lambda rows: [*(r for r in rows if not _same(r, kind, target)), made])
 
