@@ -119,3 +119,28 @@ def test_a_change_of_tags_alone_brings_no_credential_past_the_gate(store: Box) -
     assert store.memory.check_against("HEAD") == []
     edited(store, *EDITS[0])
     assert [(f.code, f.key) for f in store.memory.check_against("HEAD")] == [("secret", "port")]
+
+
+PASSWORD = "tarragon-47-Lamp"
+ODD = ["\tpassword: {}", "password: {}\n", "password: {}\t", "a/../password: {}", "password:\u202e {}", "\x07{}", " {}"]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=ascii)
+@pytest.mark.parametrize(
+    "words",
+    [("fact", "set", "KEY", "v"), ("fact", "rename", "port", "KEY"), ("fact", "get", "KEY"), ("fact", "relate", "port", "causes", "KEY"),
+     ("procedure", "propose", "KEY", "--step", "do"), ("source", "set", "KEY", "--trust", "1"), ("work", "set", "KEY", "v", "--session", "s"),
+     ("fact", "set", "k", "v", "--source", "KEY"), ("fact", "set", "k", "v", "--tag", "KEY"), ("fact", "KEY"), ("KEY",),
+     ("fact", "set", "k", "v", "--confidence", "KEY"), ("fact", "set", "k", "v", "--ttl", "KEY"), ("episode", "add", "t", "--at", "KEY"),
+     ("fact", "set", "k", "v", "KEY"), ("fact", "set", "k", "v", "--check", "KEY"), ("episode", "add", "t", "--steps", "KEY"),
+     ("review", "list", "--kind", "KEY"), ("graph", "--format", "KEY"), ("fact", "list", "--clearance", "KEY")],
+    ids=lambda w: " ".join(w),
+)  # fmt: skip
+def test_an_error_does_not_say_the_words_that_it_refuses(words: tuple[str, ...], odd: str, store: Box) -> None:
+    ran = store.run(*(odd.format(PASSWORD) if w == "KEY" else w for w in words))
+    assert PASSWORD not in ran.out + ran.err
+
+
+def test_an_error_says_where_the_key_is_wrong(store: Box) -> None:
+    assert "white space around it (U+0009 at 1)" in store.run("fact", "set", "\tk", "v").err
+    assert "hidden characters (U+202E at 2)" in store.run("fact", "set", "k\u202e", "v").err
