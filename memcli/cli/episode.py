@@ -7,7 +7,7 @@ from memcli.model import labels
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    pass
+    from typing import Any
 
 
 def add(
@@ -138,11 +138,23 @@ def _flat(item: object) -> str:
     return ", ".join(map(_flat, item)) if isinstance(item, list) else str(item)
 
 
-def _evidence(words: str) -> dict[str, str]:
-    """`image:shot.png` as {modality, source}; a word without a colon is a source of text."""
-    modality, colon, source = words.partition(":")
-    return (
-        {"modality": modality, "source": source}
-        if colon and modality.isalpha()
-        else {"modality": "text", "source": words}
-    )
+def _evidence(words: str) -> "dict[str, Any]":
+    """`image:shot.png,confidence=0.8,page=2` as {modality, source, confidence, metadata}. Raises UsageError."""
+    from memcli.engine import intake
+
+    modality, colon, rest = words.partition(":")
+    source, *fields = rest.split(",")
+    while fields and not fields[0].partition("=")[0].isidentifier():
+        source += f",{fields.pop(0)}"  # a name of a file may hold commas
+    if not colon or modality not in labels.MODALITIES or not source.strip():
+        hint = f"MODALITY:SOURCE with MODALITY one of: {', '.join(labels.MODALITIES)}"
+        raise errors.UsageError("the evidence is no MODALITY:SOURCE", hint=hint)
+    found: dict[str, Any] = {"modality": modality, "source": source}
+    metadata: dict[str, Any] = {}
+    for field in fields:
+        name, _, value = field.partition("=")
+        if name == "confidence":
+            found["confidence"] = labels.confidence(value)
+        else:
+            metadata[name] = intake.number_or_text(value)
+    return found | ({"metadata": metadata} if metadata else {})

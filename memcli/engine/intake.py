@@ -68,6 +68,18 @@ def mappings(items: object, what: str) -> "tuple[dict[str, Any], ...]":
         raise errors.UsageError(f"{what} holds what JSON cannot hold") from None
 
 
+def number_or_text(words: str) -> "int | float | str":
+    """What a shell wrote: a number where it is written as numbers are shown, else the text."""
+    for kind in (int, float):
+        try:
+            found = kind(words)
+        except ValueError:
+            continue
+        if repr(found) == words and abs(found) < MOST_STEPS:
+            return found
+    return words
+
+
 def whole(item: object, what: str, most: int) -> int:
     """A whole number from 0 to `most`; raises UsageError naming the field."""
     if type(item) is not int:

@@ -79,7 +79,7 @@ def run(
     Locked, SystemFailure.
     """
     settings = store.settings
-    tags = intake.several(tags, "tags")
+    tags, modality = intake.several(tags, "tags"), labels.modality(modality)
     if session:
         work.new_session_id(session)
     matter = records.DEFAULT_IMPORTANCE if importance is None else labels.unit(importance, "importance")

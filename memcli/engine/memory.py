@@ -240,7 +240,9 @@ class Memory(memory_layers.Layers):
         from memcli.engine import work
 
         label = labels.sensitivity(clearance)
-        return work.look(self.store, session, now=_now(now), clearance=label, query=query, modality=modality, n=n)
+        return work.look(
+            self.store, session, now=_now(now), clearance=label, query=query, modality=labels.modality(modality), n=n
+        )
 
     def work_clear(self, session: str, *, dry_run: bool = False) -> int:
         """Forget all that a session holds; how many entries and items."""

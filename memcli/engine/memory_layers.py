@@ -90,7 +90,7 @@ class Layers:
             query,
             now=instant(now),
             goal=goal,
-            modality=modality,
+            modality=labels.modality(modality),
             time_sensitive=time_sensitive,
             session=session,
             n=n,

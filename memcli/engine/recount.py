@@ -76,6 +76,7 @@ def add_episode(
     given = {k: v for k, v in given.items() if v not in ("", ())}
     if not text.strip() and not given.get("task"):
         raise errors.UsageError("an episode needs a text or a task")
+    labels.modality(str(given.get("modality", "")))
     labels.choice(str(given.get("outcome", "unknown")), "outcome", labels.OUTCOMES)
     if unknown := set(given) - _FIELDS:
         raise errors.UsageError(f"an episode has no field {min(unknown)}")

@@ -106,6 +106,7 @@ def set_fact(
     given = {k: v for k, v in named.items() if v is not None}
     for name in _TEXTS & given.keys():
         given[name] = intake.words(given[name], name)
+    labels.modality(given.get("modality", ""))
     taken = _scan(store, key, text, given, allow_secret, allow_pii)
     if text is not None:
         text = taken.texts["value"]

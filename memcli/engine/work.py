@@ -300,7 +300,7 @@ def _take(store: "Store", texts: dict[str, str], fields: "dict[str, Any]") -> "t
         raise errors.UsageError("the text is longer than 64 KiB", hint="keep a reference to a file")
     source: Source | None = records.source(fields["source"]) if fields.get("source") else None
     tags = tuple(intake.clean(t, "a tag") for t in intake.several(fields.get("tags") or (), "tags"))
-    modality = intake.clean(intake.words(fields.get("modality") or "text", "modality"), "the modality")
+    modality = labels.modality(intake.words(fields.get("modality") or "text", "modality"))
     outer = {"source": source.id if source else "", "tags": "\n".join(tags), "modality": modality}
     outer["key"] = texts.get("key", "")
     taken = intake.take(
