@@ -27,7 +27,7 @@ WRONG: dict[str, tuple[object, ...]] = {
     "rate": (7, float("nan")),
     "source": (Source(id="anna", kind="king"), Source(id=5, kind="user"), "user:anna"),  # type: ignore[arg-type]
     "domain": (5, [1], "\ud800"),
-    "run": (5, object()),
+    "run": (5, b"x"),
     "agent": (5, {}),
     "modality": (5, "\ud800"),
     "check": (5,),
@@ -90,7 +90,7 @@ EPISODE = Episode(id="", at=at(), text="t", source=WHO)
 OF_EPISODES: dict[str, tuple[object, ...]] = {
     **{n: (5, [1], {}, True) for n in ("task", "session", "run", "agent", "approach", "trace", "modality")},
     **{n: ("abc", (1,), {"a": 1}) for n in ("tags", "concepts", "findings", "tools", "patterns")},
-    "evidence": (("text",), {"modality": "image"}, "abc", ({"a": object()},), ({"a": float("nan")},)),
+    "evidence": (("text",), {"modality": "image"}, "abc", ({"a": b"x"},), ({"a": float("nan")},)),
     "steps": ("1", True, 0.5, [1]),
     "ttl_minutes": ("1", True, 0.5),
     "confidence": ("high", True, [1]),
