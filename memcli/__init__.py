@@ -38,9 +38,9 @@ def init(path: str | None = None, *, tenant: str | None = None, git: bool = Fals
 def __getattr__(name: str) -> object:
     # Loaded on demand: the command line pays only for what it runs.
     if name == "errors":
-        from memcli.base import errors
+        import memcli.errors
 
-        return errors
+        return memcli.errors
     if name == "Memory":
         from memcli.engine.memory import Memory
 

@@ -19,7 +19,7 @@ PACKAGE = Path(memcli.__file__).parent
 # From the ground up: a floor may import itself and what is below.
 FLOORS = ("base", "model", "store", "index", "engine", "cli")
 # The face of the package: it may import anything, and only the command line may import it back.
-FACE = ("__init__.py", "__main__.py")
+FACE = ("__init__.py", "__main__.py", "errors.py")
 MOST_LINES_OF_A_FUNCTION = 60
 MOST_LINES_OF_A_MODULE = 420
 # Longer than they should be today. Split them; nothing may join them.

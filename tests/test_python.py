@@ -5,6 +5,7 @@ import importlib
 import inspect
 import pickle
 import subprocess
+import sys
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -136,6 +137,16 @@ VERBS = {
 }
 # What a person does at a terminal, and what git calls.
 BY_HAND = {"fact edit", "review walk", "merge-driver"}
+
+
+def test_the_errors_are_a_module_of_their_own() -> None:
+    from memcli.base import errors as base
+
+    code = "import sys, memcli; assert not any('base' in m for m in sys.modules if m.startswith('memcli')); "
+    code += "import memcli.errors as a; from memcli import errors as b; assert a is b is memcli.errors"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    every = {n: c for n, c in vars(base).items() if inspect.isclass(c) and issubclass(c, Exception)}
+    assert {n: getattr(errors, n) for n in errors.__all__} == every
 
 
 def test_every_command_is_a_verb_of_python() -> None:
@@ -432,5 +443,6 @@ def test_the_example_of_the_package_works(tmp_path: Path, monkeypatch: pytest.Mo
 def test_history_is_strict(m: Memory) -> None:
     m.set_fact("k", "one", now=at())
     m.set_fact("k", "two", sensitivity="restricted", now=at())
-    assert [str(f.fact.sensitivity) for f in m.history("k")] == ["restricted"]
-    assert forget.history(m.store, "k") == m.history("k")
+    assert [str(f.fact.sensitivity) for f in m.history("k", reveal=True)] == ["restricted"]
+    assert m.history("k") == []
+    assert forget.history(m.store, "k") == m.history("k", clearance="restricted")

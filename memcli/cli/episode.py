@@ -7,7 +7,7 @@ from memcli.model import labels
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    pass
+    from typing import Any
 
 
 def add(
@@ -102,19 +102,10 @@ def list_(
 
     store, now = session.store(ctx), session.now(ctx)
     first, last = session.moment(since, now), session.moment(until, now)
-    if outcome is not None:
-        labels.choice(outcome, "outcome", labels.OUTCOMES)
+    labels.most(n)
     seen = view.survey(store, now, labels.sensitivity(clearance), layers=("episodes",))
-    chosen = [
-        e
-        for e in seen.episodes
-        if (session_ is None or e.session == session_)
-        and (outcome is None or e.outcome == outcome)
-        and set(tag) <= set(e.tags)
-        and (first is None or e.at >= first)
-        and (last is None or e.at <= last)
-    ]
-    shown = chosen[:n] if n > 0 else chosen
+    chosen = view.episodes_of(seen, session=session_, outcome=outcome, tags=tag, since=first, until=last)
+    shown = chosen[: n or None]
     notes = [f"{seen.withheld} withheld"] if seen.withheld else []
     if len(shown) < len(chosen):
         notes.append(f"{len(chosen) - len(shown)} more; -n 0 shows all")
@@ -147,11 +138,23 @@ def _flat(item: object) -> str:
     return ", ".join(map(_flat, item)) if isinstance(item, list) else str(item)
 
 
-def _evidence(words: str) -> dict[str, str]:
-    """`image:shot.png` as {modality, source}; a word without a colon is a source of text."""
-    modality, colon, source = words.partition(":")
-    return (
-        {"modality": modality, "source": source}
-        if colon and modality.isalpha()
-        else {"modality": "text", "source": words}
-    )
+def _evidence(words: str) -> "dict[str, Any]":
+    """`image:shot.png,confidence=0.8,page=2` as {modality, source, confidence, metadata}. Raises UsageError."""
+    from memcli.engine import intake
+
+    modality, colon, rest = words.partition(":")
+    source, *fields = rest.split(",")
+    while fields and not fields[0].partition("=")[0].isidentifier():
+        source += f",{fields.pop(0)}"  # a name of a file may hold commas
+    if not colon or modality not in labels.MODALITIES or not source.strip():
+        hint = f"MODALITY:SOURCE with MODALITY one of: {', '.join(labels.MODALITIES)}"
+        raise errors.UsageError("the evidence is no MODALITY:SOURCE", hint=hint)
+    found: dict[str, Any] = {"modality": modality, "source": source}
+    metadata: dict[str, Any] = {}
+    for field in fields:
+        name, _, value = field.partition("=")
+        if name == "confidence":
+            found["confidence"] = labels.confidence(value)
+        else:
+            metadata[name] = intake.number_or_text(value)
+    return found | ({"metadata": metadata} if metadata else {})

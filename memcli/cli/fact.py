@@ -138,7 +138,7 @@ def list_(
 
     store, now = session.store(ctx), session.now(ctx)
     wanted = search.Filters(tags=tag, domain=domain, source=source, prefix=prefix)
-    found = listing.facts(store, now, labels.sensitivity(clearance), wanted, max(n, 0))
+    found = listing.facts(store, now, labels.sensitivity(clearance), wanted, labels.most(n))
     half_life = store.settings["decay.fact_half_life_days"]
     rows = [show.fact(f, now, half_life) for f in found.facts] if ctx.json or ctx.jsonl else []
     text = "".join(show.fact_line(f) for f in found.facts)
@@ -264,16 +264,16 @@ def adopt(
     store, now = session.store(ctx), session.now(ctx)
     if (key is None) != all:
         raise errors.UsageError("name one key, or all of them with --all")
-    chosen = [f.key for f in facts.every(store) if f.state in ("drift", "bare")] if key is None else [key]
-    odd = [k for k in chosen if key is None and not keys.possible(k)]
-    chosen = [k for k in chosen if k not in odd]
-    done = [remember.adopt(store, k, now=now, source=source, sensitivity=sensitivity) for k in chosen]
+    if key is None:
+        done, odd = remember.adopt_all(store, now=now, source=source, sensitivity=sensitivity)
+    else:
+        done, odd = [remember.adopt(store, key, now=now, source=source, sensitivity=sensitivity)], 0
     rows = [
         {"id": w.fact.id, "how": "adopted" if w.how == "updated" else w.how, "path": f"facts/{w.fact.name}.md"}
         for w in done
     ]
     adopted = sum(row["how"] == "adopted" for row in rows)
-    notes = (f"{len(odd)} left alone: their keys are none that may be; see memcli doctor",) if odd else ()
+    notes = (f"{odd} left alone: their keys are none that may be; see memcli doctor",) if odd else ()
     return Output(rows, f"adopted {adopted}\n" if adopted else "unchanged\n", notes=notes)
 
 
@@ -315,13 +315,11 @@ def _history_line(row: "dict[str, object]") -> str:
 
 
 def _shown(store: "Store", now: "datetime", clearance: "labels.Sensitivity", fact: "Fact") -> "Fact":
-    """The fact without relations and bases that name a withheld one; only who names any pays for the index."""
     if not (fact.relations or fact.derived_from):
         return fact
-    from memcli.index.look import Look
-    from memcli.index.refresh import ask
+    from memcli.engine import view
 
-    return ask(store, lambda con: Look(con, store, now, clearance).shown(fact))
+    return view.shown(store, now, clearance, fact)
 
 
 def _written(fact: "Fact", how: str, notes: tuple[str, ...]) -> Output:

@@ -8,6 +8,7 @@ Help is plain text everywhere: rich would double the time of `--help` and fill l
 import contextlib
 import inspect
 import io
+import re
 import sys
 from importlib import util
 from typing import Any
@@ -19,6 +20,7 @@ from memcli import __version__
 from memcli.base.errors import UsageError
 from memcli.cli import call, quick, table
 from memcli.cli.words import WORDS
+from memcli.model import redact
 
 PROGRAM = "memcli"
 ROOT_HELP = (
@@ -206,10 +208,18 @@ def _typed(name: str, annotation: Any, default: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
+def _discreet(message: str) -> str:
+    """The message without quoted words that are more than a slip of one word: they may be the text of a memory."""
+    quoted = re.findall(r"'[^']*'|\"[^\"]*\"", message)
+    if all(re.fullmatch("[A-Za-z0-9.=-][A-Za-z0-9_.=-]{0,29}", q[1:-1]) and not redact.scan(q[1:-1]) for q in quoted):
+        return message
+    return re.sub(r"""['"].*['"]""", "'...'", message, flags=re.DOTALL)
+
+
 def _usage(error: Any) -> UsageError:
     # typer's error as ours. Surplus words are counted, not repeated: they are most likely the text of a memory.
     message = error.format_message().strip().rstrip(".")
-    message = message[:1].lower() + message[1:]
+    message = _discreet(message[:1].lower() + message[1:])
     ctx = getattr(error, "ctx", None)
     hint = f"see: {ctx.command_path} --help" if ctx is not None else None
     surplus = "got unexpected extra argument"

@@ -1,5 +1,6 @@
 """`memcli procedure ...`: ways of doing a task that have worked."""
 
+import json
 import os
 
 from memcli.base import errors
@@ -33,6 +34,7 @@ def propose(
     """Propose a procedure; it is pending until somebody approves it.
 
     Example: memcli procedure propose "release" --step "Freeze: announce it" --step "Ship: make ship" --task-type release
+    Example: memcli procedure propose "deploy" --step "Ship: make ship | expected: exit 0 | parameters: env=prod | optional"
     """
     from memcli.engine import procedural
 
@@ -124,6 +126,7 @@ def show(ctx: Context, key: str, *, reveal: bool = False) -> Output:
 
     Example: memcli procedure show "release to production"
     """
+    from memcli.base import text as inert
     from memcli.cli import show as words
     from memcli.store import procedures
 
@@ -136,11 +139,11 @@ def show(ctx: Context, key: str, *, reveal: bool = False) -> Output:
     if not reveal:
         row = words.scrub(row)
     lines = [
-        f"{n.replace('_', ' ')}: {v}\n"
+        f"{n.replace('_', ' ')}: {inert.one_line(_flat(v))}\n"
         for n, v in row.items()
         if n not in ("steps", "text") and v not in (None, "", [])
     ]
-    steps = [f"{i}. {s['name']}: {s['action']}\n" for i, s in enumerate(row["steps"], 1)]
+    steps = [_step(i, s) for i, s in enumerate(row["steps"], 1)]
     return Output(row, "".join([*lines, "\n", f"{row['text']}\n\n" if row["text"] else "", *steps]))
 
 
@@ -150,6 +153,25 @@ def export_skill(ctx: Context, key: str, directory: str, *, force: bool) -> Outp
 
     path = procedural.write_skill(session.store(ctx), key, directory, force=force)
     return Output({"path": path, "name": os.path.basename(os.path.dirname(path))}, f"{path}\n")
+
+
+def _flat(item: object) -> str:
+    """A field on one line: a source as KIND:ID, a list with commas."""
+    if isinstance(item, dict):
+        return f"{item['kind']}:{item['id']}" if "kind" in item and "id" in item else json.dumps(item)
+    return ", ".join(map(_flat, item)) if isinstance(item, list) else str(item)
+
+
+def _step(number: int, step: "dict[str, Any]") -> str:
+    """A step as it is said to `procedure propose --step`, with its number."""
+    from memcli.engine import procedural
+
+    parts = [f"{step['name']}: {step['action']}" if step["name"] else step["action"]]
+    parts += [f"expected: {step['expected']}"] if step.get("expected") else []
+    if step.get("parameters"):
+        parts.append(f"parameters: {procedural.show_parameters(step['parameters'])}")
+    parts += ["optional"] if step.get("optional") else []
+    return f"{number}. {' | '.join(parts)}\n"
 
 
 def _cleared(ctx: Context, clearance: str) -> "tuple[list[Procedure], int]":

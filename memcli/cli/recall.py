@@ -60,7 +60,7 @@ def recall(
         session.text_or_stdin(query) or "",
         now=session.now(ctx),
         goal=goal,
-        modality=modality or "",
+        modality=labels.modality(modality or ""),
         time_sensitive=time_sensitive,
         session=session.session_named(session_),
         n=n,

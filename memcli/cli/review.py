@@ -22,7 +22,7 @@ _LEFT = {
 }
 
 
-def list_(ctx: Context, *, kind: tuple[str, ...] = (), clearance: str = "internal") -> Listing:
+def list_(ctx: Context, *, kind_: tuple[str, ...] = (), clearance: str = "internal") -> Listing:
     """List what waits for review: proposals, procedures, doubts, hand edits, stale facts, contradictions, echoes.
 
     Example: memcli review list
@@ -30,10 +30,10 @@ def list_(ctx: Context, *, kind: tuple[str, ...] = (), clearance: str = "interna
     """
     from memcli.engine import review
 
-    for name in kind:
+    for name in kind_:
         labels.choice(name, "kind", review.KINDS)
     limit = labels.sensitivity(clearance)
-    found = [i for i in review.queue(session.store(ctx), session.now(ctx)) if not kind or i.kind in kind]
+    found = [i for i in review.queue(session.store(ctx), session.now(ctx)) if not kind_ or i.kind in kind_]
     shown = [i for i in found if i.sensitivity <= limit]
     notes = (f"{len(found) - len(shown)} withheld",) if len(found) > len(shown) else ()
     return Listing([_row(i) for i in shown], "".join(map(_line, shown)), notes=notes)
@@ -137,7 +137,7 @@ def walk(ctx: Context, *, by: str | None = None, clearance: str = "internal") ->
     return Output(counts, ", ".join(f"{n} {k}" for k, n in counts.items()) + "\n")
 
 
-def diff(ctx: Context, old: str, new: str | None = None, *, clearance: str = "internal") -> Listing:
+def diff(ctx: Context, old_: str, new_: str | None = None, *, clearance: str = "internal") -> Listing:
     """Say what changed in meaning between two git revisions of the store, or between one and now.
 
     Example: memcli review diff HEAD~1
@@ -147,8 +147,8 @@ def diff(ctx: Context, old: str, new: str | None = None, *, clearance: str = "in
     from memcli.store import revision
 
     store = session.store(ctx)
-    after = store if new is None else revision.Revision(store, new)
-    found = revisions.diff(revision.Revision(store, old), after)
+    after = store if new_ is None else revision.Revision(store, new_)
+    found = revisions.diff(revision.Revision(store, old_), after)
     limit = labels.sensitivity(clearance)
     shown = [c for c in found if c.label <= limit]
     notes = (f"{len(found) - len(shown)} withheld",) if len(found) > len(shown) else ()

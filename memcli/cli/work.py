@@ -125,7 +125,7 @@ def list_(
         now=now,
         clearance=labels.sensitivity(clearance),
         query=text_ or "",
-        modality=modality or "",
+        modality=labels.modality(modality or ""),
         n=n,
     )
     held: list[Held] = [*seen.entries, *seen.items]

@@ -188,7 +188,7 @@ def _pair(found: pair.Pair, path: str, now: datetime) -> "Iterator[Finding]":
     ):
         yield Finding(code="key_visible", path=path)
     if found.sensitivity < labels.RESTRICTED:
-        yield from _secrets(path, f"{found.key}\n{found.text}")
+        yield from _secrets(path, redact.told(*found.said))
 
 
 def _secrets(path: str, text: str, line: int = 0) -> "Iterator[Finding]":
@@ -233,8 +233,7 @@ def _logs(store: "Store", now: datetime) -> "Iterator[Finding]":
             if entry.at - now > _FUTURE_SLACK:
                 yield Finding(code="future", path=path, detail=entry.id)
             if entry.sensitivity < labels.RESTRICTED:
-                text = "\n".join([entry.task, entry.text, *entry.findings, *entry.patterns])
-                yield from _secrets(path, text)
+                yield from _secrets(path, redact.told(entry))
 
 
 def _sources(store: "Store") -> "Iterator[Finding]":
@@ -242,6 +241,8 @@ def _sources(store: "Store") -> "Iterator[Finding]":
         for name in sorted(d.names()):
             if name.endswith(sources.SUFFIX) and not name.startswith(".") and not sources.readable(d, name):
                 yield Finding(code="damaged_source", path=f"sources/{name}")
+    for record in sources.every(store):
+        yield from _secrets(sources.LAYER, redact.told(record))
 
 
 def _purged(store: "Store") -> "Iterator[Finding]":

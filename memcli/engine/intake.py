@@ -3,6 +3,7 @@
 A scanner may only raise a label or replace text; nothing here lowers anything.
 """
 
+import json
 import os
 from datetime import datetime
 
@@ -14,8 +15,11 @@ from memcli.model.records import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from memcli.model.settings import Settings
 
+MOST_STEPS = 10**9
 _FAMILIES = {"source": ("secret",)}
 
 
@@ -37,9 +41,57 @@ def clean(text: str, what: str = "the text") -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
+def words(item: object, what: str) -> str:
+    """A text as a plain str; raises UsageError naming the field."""
+    if not isinstance(item, str):
+        raise errors.UsageError(f"{what} is not a text")
+    return str.__str__(item)
+
+
+def several(items: object, what: str) -> tuple[str, ...]:
+    """A list of texts; one text is a list of one. Raises UsageError naming the field."""
+    if isinstance(items, str):
+        return (words(items, what),)
+    if not isinstance(items, (list, tuple)) or not all(isinstance(i, str) for i in items):
+        raise errors.UsageError(f"{what} is no list of texts")
+    return tuple(words(i, what) for i in items)
+
+
+def mappings(items: object, what: str) -> "tuple[dict[str, Any], ...]":
+    """A list of mappings of what JSON can hold; one mapping is a list of one. Raises UsageError naming the field."""
+    listed = (items,) if isinstance(items, dict) else items
+    if not isinstance(listed, (list, tuple)) or not all(isinstance(i, dict) for i in listed):
+        raise errors.UsageError(f"{what} is no list of mappings")
+    try:
+        return tuple(json.loads(json.dumps(i, allow_nan=False)) for i in listed)
+    except (TypeError, ValueError, RecursionError):
+        raise errors.UsageError(f"{what} holds what JSON cannot hold") from None
+
+
+def number_or_text(words: str) -> "int | float | str":
+    """What a shell wrote: a number where it is written as numbers are shown, else the text."""
+    for kind in (int, float):
+        try:
+            found = kind(words)
+        except ValueError:
+            continue
+        if repr(found) == words and abs(found) < MOST_STEPS:
+            return found
+    return words
+
+
+def whole(item: object, what: str, most: int) -> int:
+    """A whole number from 0 to `most`; raises UsageError naming the field."""
+    if type(item) is not int:
+        raise errors.UsageError(f"{what} is no whole number", hint=f"0 to {most}")
+    if not 0 <= item <= most:
+        raise errors.UsageError(f"{what} is out of range", hint=f"0 to {most}")
+    return item
+
+
 def ttl(minutes: int) -> int:
     """A time to live that a caller named; raises UsageError beyond 100 years: that is a slip of the finger."""
-    if not 0 <= minutes <= clock.MAX_TTL_MINUTES:
+    if type(minutes) is not int or not 0 <= minutes <= clock.MAX_TTL_MINUTES:
         raise errors.UsageError("the TTL is out of range", hint="0 (for ever) to 52596000 minutes (100 years)")
     return minutes
 

@@ -79,10 +79,14 @@ def run(
     Locked, SystemFailure.
     """
     settings = store.settings
+    tags, modality = intake.several(tags, "tags"), labels.modality(modality)
     if session:
         work.new_session_id(session)
     matter = records.DEFAULT_IMPORTANCE if importance is None else labels.unit(importance, "importance")
-    taken = intake.take(settings, {"text": intake.clean(text)}, allow_secret=allow_secret, allow_pii=allow_pii)
+    texts = {"text": intake.clean(text), "tags": intake.clean("\n".join(tags)), "agent": agent, "modality": modality}
+    taken = intake.take(
+        settings, texts, fixed=("tags", "agent", "modality"), allow_secret=allow_secret, allow_pii=allow_pii
+    )
     said = taken.texts["text"]
     label = labels.sensitivity(settings["defaults.sensitivity"] if sensitivity is None else sensitivity)
     like = propose.Claim(

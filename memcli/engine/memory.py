@@ -12,7 +12,7 @@ import os
 from datetime import datetime
 
 from memcli.base import errors
-from memcli.engine import clone, context, doctor, forget, memory_layers, recount, remember, stores, sweep, view
+from memcli.engine import clone, context, doctor, forget, given, memory_layers, recount, remember, stores, sweep, view
 from memcli.engine.memory_layers import instant as _now
 from memcli.model import keys, labels, policy
 from memcli.model.records import Episode, Fact, Former
@@ -53,6 +53,7 @@ def init(path: "str | os.PathLike[str] | None" = None, *, tenant: str | None = N
     return Memory(folder.Store(made.root, tenant=made.tenant, why="made"))
 
 
+@given.guarded
 class Memory(memory_layers.Layers):
     """One store, open. Nothing is held between calls: no lock, no file, no cache of records.
 
@@ -82,34 +83,48 @@ class Memory(memory_layers.Layers):
             raise missing.no_fact(self.store, keys.normal(key), _now(now), "no current fact of this key", hint="")
         if fact.sensitivity > labels.INTERNAL and not reveal:
             raise errors.Withheld("this fact is withheld: its label is above internal", hint="reveal=True")
-        return fact
+        return view.shown(self.store, _now(now), labels.RESTRICTED if reveal else labels.INTERNAL, fact)
 
     def facts(
         self,
         *,
         clearance: str = "internal",
-        tag: str | None = None,
+        tag: "str | tuple[str, ...]" = (),
         domain: str | None = None,
+        source: str | None = None,
         prefix: str = "",
+        n: int = 0,
         now: datetime | None = None,
     ) -> list[Fact]:
-        """Current facts that the clearance covers, by key."""
+        """Current facts that the clearance covers, by key, with all of the tags; n: at most so many, 0 = all."""
         from memcli.engine import listing, search
 
-        wanted = search.Filters(tags=() if tag is None else (tag,), domain=domain, prefix=prefix)
-        return list(listing.facts(self.store, _now(now), labels.sensitivity(clearance), wanted).facts)
+        wanted = search.Filters(tags=tuple(tag), domain=domain, source=source, prefix=prefix)
+        return list(listing.facts(self.store, _now(now), labels.sensitivity(clearance), wanted, n).facts)
 
     def rename_fact(self, key: str, new_key: str, *, now: datetime | None = None) -> Fact:
         """Give a fact another key; its history follows."""
         return remember.rename_fact(self.store, key, new_key, now=_now(now))[0]
 
-    def history(self, key: str) -> list[Former]:
-        """Former values of a key, newest first, whatever their label."""
-        return forget.history(self.store, key)
+    def history(
+        self, key: str, *, clearance: str = "internal", reveal: bool = False, now: datetime | None = None
+    ) -> list[Former]:
+        """Former values of a key that the clearance covers, newest first; reveal: whatever their label."""
+        limit = labels.RESTRICTED if reveal else labels.sensitivity(clearance)
+        found = [f for f in forget.history(self.store, key) if f.fact.sensitivity <= limit]
+        return [f.replace(fact=view.shown(self.store, _now(now), limit, f.fact)) for f in found]
 
-    def adopt(self, key: str, *, sensitivity: str | None = None, now: datetime | None = None) -> "Written":
-        """Take over what a person made or edited by hand."""
-        return remember.adopt(self.store, key, now=_now(now), sensitivity=sensitivity)
+    def adopt(
+        self, key: str, *, source: str | None = None, sensitivity: str | None = None, now: datetime | None = None
+    ) -> "Written":
+        """Take over what a person made or edited by hand; source: who did, `user:hand` unless named."""
+        return remember.adopt(self.store, key, now=_now(now), source=source, sensitivity=sensitivity)
+
+    def adopt_all(
+        self, *, source: str | None = None, sensitivity: str | None = None, now: datetime | None = None
+    ) -> "list[Written]":
+        """Take over every fact that was made or edited by hand, but those whose key is none that may be."""
+        return remember.adopt_all(self.store, now=_now(now), source=source, sensitivity=sensitivity)[0]
 
     def forget(
         self,
@@ -138,11 +153,21 @@ class Memory(memory_layers.Layers):
         return recount.add_episode(self.store, text, now=_now(now), **fields)[0]
 
     def episodes(
-        self, *, n: int | None = None, clearance: str = "internal", now: datetime | None = None
+        self,
+        *,
+        session: str | None = None,
+        outcome: str | None = None,
+        tag: "str | tuple[str, ...]" = (),
+        since: datetime | None = None,
+        until: datetime | None = None,
+        n: int = 0,
+        clearance: str = "internal",
+        now: datetime | None = None,
     ) -> list[Episode]:
-        """Episodes that the clearance covers, newest first; n: at most so many."""
+        """Episodes that the clearance covers and that have all of the tags, newest first; n: at most so many, 0 = all."""
         seen = view.survey(self.store, _now(now), labels.sensitivity(clearance), layers=("episodes",))
-        return list(seen.episodes if n is None else seen.episodes[:n])
+        found = view.episodes_of(seen, session=session, outcome=outcome, tags=tuple(tag), since=since, until=until)
+        return found[: n or None]
 
     def remember(
         self, text: str, *, session: str = "", now: datetime | None = None, **fields: "Unpack[RememberFields]"
@@ -216,7 +241,9 @@ class Memory(memory_layers.Layers):
         from memcli.engine import work
 
         label = labels.sensitivity(clearance)
-        return work.look(self.store, session, now=_now(now), clearance=label, query=query, modality=modality, n=n)
+        return work.look(
+            self.store, session, now=_now(now), clearance=label, query=query, modality=labels.modality(modality), n=n
+        )
 
     def work_clear(self, session: str, *, dry_run: bool = False) -> int:
         """Forget all that a session holds; how many entries and items."""
@@ -337,11 +364,18 @@ class Memory(memory_layers.Layers):
         now: datetime | None = None,
         **how: "Unpack[ImportOptions]",
     ) -> "ImportReport":
-        """Bring records in from JSON lines; options and errors as of engine.load.Loader."""
+        """Bring records in from JSON lines; options as of engine.load.Loader. Raises NotFound for a file that is not there,
+        SystemFailure for one that cannot be read, and what Loader raises."""
         from memcli.engine import load
 
         loader = load.Loader(self.store, now=_now(now), **how)
-        with open(path, "rb") as stream:
+        try:
+            stream = open(path, "rb")  # noqa: SIM115 - what fails later is no matter of this file
+        except (FileNotFoundError, IsADirectoryError):
+            raise errors.NotFound("no such file", path=path) from None
+        except (OSError, ValueError):
+            raise errors.SystemFailure("the file cannot be read", path=path) from None
+        with stream:
             return loader.load(load.lines(stream))
 
     def import_cognitive(

@@ -8,6 +8,7 @@ import os
 from datetime import datetime
 
 from memcli.base import clock, errors
+from memcli.engine import given
 from memcli.model import keys, labels, policy
 
 TYPE_CHECKING = False
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from memcli.store.folder import Store
 
 
+@given.guarded
 class Layers:
     """One store, and what can be done with it. Every verb takes `now` where time matters: an aware datetime."""
 
@@ -89,7 +91,7 @@ class Layers:
             query,
             now=instant(now),
             goal=goal,
-            modality=modality,
+            modality=labels.modality(modality),
             time_sensitive=time_sensitive,
             session=session,
             n=n,
@@ -131,10 +133,10 @@ class Layers:
     def verify(
         self, key: str | None = None, *, allow_commands: bool = False, now: datetime | None = None
     ) -> "list[Verdict]":
-        """Run the checks that facts carry, of one key or of all; see engine.verify.verify."""
+        """Run the checks of one key or of all, and return those of open facts; see engine.verify.verify."""
         from memcli.engine import verify
 
-        return verify.verify(self.store, key, now=instant(now), allow_commands=allow_commands)
+        return verify.open_to_all(verify.verify(self.store, key, now=instant(now), allow_commands=allow_commands))
 
     def audit(
         self,

@@ -6,9 +6,10 @@ flagged for review, keeps its validation, and is never deleted by the tool.
 
 import json
 import os
+import re
 from datetime import datetime
 
-from memcli.base import errors, files, ids, sha256
+from memcli.base import clock, errors, files, ids, sha256
 from memcli.base.value import as_dict
 from memcli.engine import intake
 from memcli.model import keys, labels, policy, records, redact
@@ -17,12 +18,15 @@ from memcli.store import procedures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+    from typing import Any
 
     from memcli.model.labels import Sensitivity
     from memcli.store.folder import Store, Writing
 
 RATE_STEP = 0.1
+MOST_MS = 60_000 * clock.MAX_TTL_MINUTES
+_PART = re.compile(r"(expected|parameters): *(.+)|(optional)", re.DOTALL)
 _SKILL_FILE = "SKILL.md"
 _SKILL_METADATA = "\nmetadata:\n"
 BEST = 5
@@ -48,15 +52,18 @@ def propose(
     """Keep a new procedure as pending. Raises UsageError without steps, Exists, SecretFound, Locked."""
     key = keys.normal(key)
     if not any(s.action.strip() for s in steps):
-        raise errors.UsageError("a procedure needs steps", hint='--step "NAME: what to do", once a step')
+        raise errors.UsageError("a procedure needs steps", hint='--step "NAME: WHAT TO DO", once a step')
     settings = store.settings
+    tags = intake.several(tags, "tags")
+    who = records.source(source) if source else intake.default_source(default_kind)
     parts = {"text": intake.clean(text), "title": title or key, "task_type": task_type, "trigger": trigger}
-    taken = intake.take(settings, {"key": key, **parts, **_step_texts(steps)}, fixed=("key",))
+    fixed = {"key": key, "source": who.id, "tags": intake.clean("\n".join(tags), "tags")}
+    taken = intake.take(settings, {**fixed, **parts, **_step_texts(steps)}, fixed=(*fixed, *_of_parameters(steps)))
     label = labels.sensitivity(settings["defaults.sensitivity"] if sensitivity is None else sensitivity)
     made = Procedure(
         id=ids.new(now),
         key=key,
-        source=records.source(source) if source else intake.default_source(default_kind),
+        source=who,
         confidence=labels.confidence(settings["defaults.confidence"] if confidence is None else confidence),
         importance=records.DEFAULT_IMPORTANCE if importance is None else labels.unit(importance, "importance"),
         created_at=now,
@@ -109,10 +116,10 @@ def reject(
 def record(store: "Store", key: str, *, success: bool, now: datetime, duration_ms: int | None = None) -> Procedure:
     """Say how one use went: counts, the moving rate (10 % of the distance) and the mean duration change.
 
-    Raises NotFound, Refused for a procedure that is not validated, UsageError for a negative duration.
+    Raises NotFound, Refused for a procedure that is not validated, UsageError for a duration that cannot be.
     """
-    if duration_ms is not None and duration_ms < 0:
-        raise errors.UsageError("a duration cannot be negative")
+    if duration_ms is not None:
+        intake.whole(duration_ms, "duration_ms", MOST_MS)
     with store.writing() as w:
         found = _usable(store, key)
         if found.state not in ("trial", "approved"):
@@ -121,16 +128,50 @@ def record(store: "Store", key: str, *, success: bool, now: datetime, duration_m
 
 
 def best(found: "Iterable[Procedure]", task_type: str, now: datetime, n: int = BEST) -> list[Procedure]:
-    """Procedures to use for a kind of task: past their trial first, then validated by a person, then by success."""
+    """Procedures to use for a kind of task: past their trial first, then validated by a person, then by success; n: 0 = all."""
     fit = [p for p in found if p.state in ("trial", "approved") and p.task_type == task_type]
-    return sorted(fit, key=lambda p: policy.procedure_order(p, now))[:n]
+    return sorted(fit, key=lambda p: policy.procedure_order(p, now))[: labels.most(n) or None]
 
 
 def parse_step(words: str) -> Step:
-    """`NAME: what to do` as a step; a leading `?` makes it optional."""
-    optional = words.startswith("?")
-    name, colon, action = words.lstrip("?").strip().partition(": ")
-    return Step(name=name if colon else "", action=(action if colon else name).strip(), optional=optional)
+    """`NAME: what to do | expected: TEXT | parameters: A=1, B=x | optional` as a step; each part may be left out.
+
+    A leading `?` makes it optional too. ` | ` before any other word belongs to what to do. Raises UsageError.
+    """
+    parts = words.removeprefix("?").strip().split(" | ")
+    said: dict[str, str] = {}
+    while len(parts) > 1 and (found := _PART.fullmatch(parts[-1].strip())):
+        if said.setdefault(found[1] or found[3], found[2] or "") != (found[2] or ""):
+            raise errors.UsageError(f"a step says {found[1]} twice")
+        parts.pop()
+    name, colon, action = " | ".join(parts).partition(": ")
+    return Step(
+        name=name if colon else "",
+        action=(action if colon else name).strip(),
+        parameters=_parameters(said.get("parameters", "")) or None,
+        expected=said.get("expected", ""),
+        optional=words.startswith("?") or "optional" in said,
+    )
+
+
+def show_parameters(found: "Mapping[str, object]") -> str:
+    """The parameters of a step as `parse_step` reads them."""
+    return ", ".join(f"{n}={v if isinstance(v, str) else json.dumps(v, ensure_ascii=False)}" for n, v in found.items())
+
+
+def _parameters(words: str) -> "dict[str, Any]":
+    found: dict[str, Any] = {}
+    name = ""
+    for part in words.split(", ") if words else ():
+        new, equals, value = part.partition("=")
+        if equals and new.strip():
+            name = new.strip()
+            found[name] = intake.number_or_text(value)
+        elif name:
+            found[name] = f"{found[name]}, {part}"  # a value with a comma in it
+        else:
+            raise errors.UsageError("the parameters of a step are no NAME=VALUE", hint="parameters: env=prod, tries=3")
+    return found
 
 
 def skill(found: Procedure) -> tuple[str, str]:
@@ -198,7 +239,8 @@ def _is_export(data: bytes, made: str) -> bool:
 
 def _skill_step(step: Step) -> str:
     expect = f" Expect: {step.expected}" if step.expected else ""
-    return f"{step.action}{' (optional)' if step.optional else ''}{expect}"
+    given = f" With: {show_parameters(step.parameters)}." if step.parameters else ""
+    return f"{step.action}{' (optional)' if step.optional else ''}{given}{expect}"
 
 
 def _skill_name(key: str) -> str:
@@ -242,7 +284,12 @@ def _step_texts(steps: tuple[Step, ...]) -> dict[str, str]:
     for i, s in enumerate(steps):
         texts |= {f"step {i + 1}": intake.clean(s.action), f"step {i + 1} expects": intake.clean(s.expected)}
         texts[f"step {i + 1} is called"] = intake.clean(s.name)
+        texts[f"step {i + 1} takes"] = intake.clean(redact.told(s.parameters))
     return texts
+
+
+def _of_parameters(steps: tuple[Step, ...]) -> list[str]:
+    return [f"step {i} takes" for i in range(1, len(steps) + 1)]
 
 
 def _with_texts(steps: tuple[Step, ...], texts: dict[str, str]) -> tuple[Step, ...]:

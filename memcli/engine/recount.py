@@ -4,7 +4,7 @@ from datetime import datetime
 
 from memcli.base import errors
 from memcli.engine import intake
-from memcli.model import labels, records
+from memcli.model import labels, records, redact
 from memcli.model.records import Episode
 from memcli.store import episodes
 
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         trace: str
 
 
+_LISTS = ("tags", "concepts", "findings", "tools", "patterns")
 _FIELDS = frozenset(Episode.__fields__) - {"id", "at", "text", "state", "month", "unknown"}
 
 
@@ -71,14 +72,14 @@ def add_episode(
     Raises UsageError, SecretFound, Purged, Locked, SystemFailure.
     """
     settings = store.settings
-    given = {k: v for k, v in fields.items() if v not in (None, "", ())}
+    given = {k: _typed(k, v) for k, v in fields.items() if v is not None}
+    given = {k: v for k, v in given.items() if v not in ("", ())}
     if not text.strip() and not given.get("task"):
         raise errors.UsageError("an episode needs a text or a task")
+    labels.modality(str(given.get("modality", "")))
     labels.choice(str(given.get("outcome", "unknown")), "outcome", labels.OUTCOMES)
     if unknown := set(given) - _FIELDS:
         raise errors.UsageError(f"an episode has no field {min(unknown)}")
-    if int(given.get("steps", 0)) < 0:
-        raise errors.UsageError("the number of steps is negative")
     speaker = records.source(source) if source else intake.default_source(default_kind)
     texts = _episode_texts(text, given) | {"source": speaker.id}
     fixed = ("source", "evidence")  # what names a thing cannot be replaced by its kind
@@ -105,11 +106,20 @@ def add_episode(
         return episodes.append(w, episode), taken.notes
 
 
+def _typed(name: str, item: object) -> object:
+    """A field as an episode has it, so that the scan sees all of it. Raises UsageError naming it."""
+    if name in _LISTS:
+        return intake.several(item, name)
+    if name == "evidence":
+        return intake.mappings(item, name)
+    return intake.whole(item, name, intake.MOST_STEPS) if name == "steps" else intake.words(item, name)
+
+
 def _episode_texts(text: str, given: "dict[str, Any]") -> dict[str, str]:
     texts = {"text": intake.clean(text)}
     for name, item in given.items():
         if name == "evidence":
-            texts[name] = intake.clean("\n".join(str(part) for each in item for part in each.values()), name)
+            texts[name] = intake.clean(redact.told(item), name)
         elif isinstance(item, str):
             texts[name] = intake.clean(item, name)
         elif isinstance(item, tuple):

@@ -67,9 +67,9 @@ class Graph:
             self._into.setdefault(edge.target, []).append(edge)
 
     def related(self, key: str, n: int = 10, kinds: tuple[str, ...] = ()) -> list[Edge]:
-        """The strongest relations from and to a key."""
+        """The strongest relations from and to a key; n: 0 = all."""
         found = [e for e in (*self._out.get(key, ()), *self._into.get(key, ())) if not kinds or e.kind in kinds]
-        return sorted(dict.fromkeys(found), key=lambda e: (-e.weight, e.kind, e.target))[:n]
+        return sorted(dict.fromkeys(found), key=lambda e: (-e.weight, e.kind, e.target))[: labels.most(n) or None]
 
     def chain(self, key: str, depth: int = 3, kinds: tuple[str, ...] = ()) -> list[Step]:
         """Breadth first from a key along its relations: each concept once, by its shortest way. Cycles are safe."""
@@ -121,7 +121,7 @@ def relate(
     """
     kind, target = _kind(kind), keys.normal(target)
     number = 1.0 if weight is None else labels.unit(weight, "weight")
-    intake.take(store.settings, {"target": target}, fixed=("target",))
+    intake.take(store.settings, {"relation": kind, "target": target}, fixed=("relation", "target"))
     made = {"type": kind, "target": target, "weight": number}
     return _change(store, key, now, lambda rows: [*(r for r in rows if not _same(r, kind, target)), made])
 

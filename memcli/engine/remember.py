@@ -39,6 +39,9 @@ if TYPE_CHECKING:
         include_forgotten: bool
 
 
+_TEXTS = frozenset(("domain", "run", "agent", "modality", "check"))
+
+
 @value
 class Written(Value):
     """What came of a write. how: created, superseded, updated or unchanged; fanout: what else a superseded value touches."""
@@ -89,9 +92,11 @@ def set_fact(
         "importance": None if importance is None else labels.unit(importance, "importance"),
         "ttl_minutes": None if ttl_minutes is None else intake.ttl(ttl_minutes),
         "sensitivity": None if sensitivity is None else labels.sensitivity(sensitivity),
-        "tags": None if tags is None else _tags(tags),
+        "tags": None if tags is None else _tags(intake.several(tags, "tags")),
         "domain": domain,
-        "derived_from": None if derived_from is None else tuple(r for r in derived_from if r.strip()),
+        "derived_from": None
+        if derived_from is None
+        else tuple(r for r in intake.several(derived_from, "derived_from") if r.strip()),
         "run": run,
         "agent": agent,
         "modality": modality,
@@ -99,6 +104,9 @@ def set_fact(
         "source": None if source is None else records.source(source),
     }
     given = {k: v for k, v in named.items() if v is not None}
+    for name in _TEXTS & given.keys():
+        given[name] = intake.words(given[name], name)
+    labels.modality(given.get("modality", ""))
     taken = _scan(store, key, text, given, allow_secret, allow_pii)
     if text is not None:
         text = taken.texts["value"]
@@ -196,6 +204,16 @@ def adopt(
         return Written(fact=facts.put(w, by_hand(fact, now, source, label), fact), how="updated")
 
 
+def adopt_all(
+    store: "Store", *, now: datetime, source: str | None = None, sensitivity: str | None = None
+) -> tuple[list[Written], int]:
+    """Take over every fact that was made or edited by hand; also how many were left for a key that may not be."""
+    found = [f.key for f in facts.every(store) if f.state in ("drift", "bare")]
+    chosen = [k for k in found if keys.possible(k)]
+    done = [adopt(store, k, now=now, source=source, sensitivity=sensitivity) for k in chosen]
+    return done, len(found) - len(chosen)
+
+
 def by_hand(fact: Fact, now: datetime, source: str | None, label: "Sensitivity") -> Fact:
     """The value that a hand edit makes: a new id that follows the old one, source `user:hand`, medium confidence."""
     return fact.replace(
@@ -236,9 +254,8 @@ def _scan(
     store: "Store", key: str, text: str | None, given: "dict[str, Any]", allow_secret: bool, allow_pii: bool
 ) -> intake.Taken:
     texts = {"key": key, "value": intake.clean(text or "")}
-    for name in ("domain", "run", "agent", "modality", "check"):
-        if name in given:
-            texts[name] = intake.clean(str(given[name]), name)
+    for name in sorted(_TEXTS & given.keys()):
+        texts[name] = intake.clean(given[name], name)
     source = given.get("source")
     texts["source"] = source.id if isinstance(source, Source) else ""
     for name in ("tags", "derived_from"):

@@ -2,7 +2,6 @@
 
 from datetime import datetime
 
-from memcli.base import errors
 from memcli.base.value import Value, value
 from memcli.engine import relations, search, work
 from memcli.index import document
@@ -53,7 +52,7 @@ def retrieve(
     last_hours: float | None = None,
     clearance: "Sensitivity" = labels.INTERNAL,
 ) -> Retrieved:
-    """The best n of each layer (all layers unless some are named); without a query the most important and the newest.
+    """The best n (0 = all) of each layer (all layers unless some are named); without a query the most important and the newest.
 
     session: whose working memory is looked at (without one, none is); min_importance: 0..1; concept: only episodes that
     name it, facts of that key, related to it or tagged with it, and procedures tagged with it; last_hours: nothing that
@@ -61,8 +60,7 @@ def retrieve(
     """
     for name in layers:
         labels.choice(name, "layer", LAYERS)
-    if n < 1:
-        raise errors.UsageError("the number of records is out of range", hint="1 or more")
+    labels.most(n)
     wanted = search.filters(now, last_hours=last_hours, min_importance=min_importance)
     asked = layers or LAYERS
     graph = relations.Graph(store, now, clearance) if concept is not None and "facts" in asked else None
@@ -75,7 +73,7 @@ def retrieve(
         withheld = seen.withheld
         if layer in asked:
             records = [h.record for h in seen.hits if isinstance(h.record, (Fact, Episode, Procedure))]
-            found[layer] = [r for r in records if concept is None or _about(r, concept, graph)][:n]
+            found[layer] = [r for r in records if concept is None or _about(r, concept, graph)][: n or None]
     desk = _desk(store, query, session, wanted, n, now, clearance) if "working" in asked and concept is None else ()
     made = Retrieved(
         query=query,

@@ -68,6 +68,7 @@ def faults(old: "Store", new: "Store") -> list[Fault]:
         if past is not None and past.id == fact.id and past.text == fact.text:
             if fact.sensitivity < past.sensitivity:
                 found.append(Fault(code="lowered", key=key, label=past.sensitivity))
+            found += [] if _secret(past) else _secret(fact)  # tags, relations and sources change without a new value
             continue
         found += _of_new(fact, past, new)
         found += [Fault(code="contradiction", key=key, label=fact.sensitivity)] * _contradicts(fact, after)
@@ -79,11 +80,7 @@ def faults(old: "Store", new: "Store") -> list[Fault]:
 
 def _of_new(fact: Fact, past: Fact | None, new: "Store") -> "list[Fault]":
     """Faults of a value that was not there before."""
-    found = []
-    if fact.sensitivity < labels.RESTRICTED and any(
-        f.family == "secret" for f in redact.scan(f"{fact.key}\n{fact.text}")
-    ):
-        found.append(Fault(code="secret", key=fact.key, label=fact.sensitivity))
+    found = _secret(fact)
     vouched = any(
         not o.source.startswith("unknown") for o in fact.confirmations
     )  # who accepted a proposal stands there
@@ -92,6 +89,12 @@ def _of_new(fact: Fact, past: Fact | None, new: "Store") -> "list[Fault]":
     if past is not None and past.text != fact.text and fact.supersedes != past.id and not _kept(new, past):
         found.append(Fault(code="contradiction", key=fact.key, label=max(fact.sensitivity, past.sensitivity)))
     return found
+
+
+def _secret(fact: Fact) -> list[Fault]:
+    """A fault where a credential stands anywhere in an open fact."""
+    shown = fact.sensitivity < labels.RESTRICTED and redact.scan(redact.told(fact), families=("secret",))
+    return [Fault(code="secret", key=fact.key, label=fact.sensitivity)] if shown else []
 
 
 def _contradicts(fact: Fact, after: "dict[str, Fact]") -> bool:

@@ -65,6 +65,39 @@ def survey(
     )
 
 
+def shown(store: "Store", now: datetime, clearance: Sensitivity, fact: Fact) -> Fact:
+    """The fact without relations and bases that name a withheld one; only who names any pays for the index."""
+    if not (fact.relations or fact.derived_from):
+        return fact
+    from memcli.index.look import Look
+    from memcli.index.refresh import ask
+
+    return ask(store, lambda con: Look(con, store, now, clearance).shown(fact))
+
+
+def episodes_of(
+    found: View,
+    *,
+    session: str | None = None,
+    outcome: str | None = None,
+    tags: tuple[str, ...] = (),
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> list[Episode]:
+    """The episodes of a view that pass the filters, newest first. Raises UsageError for an outcome that is none."""
+    if outcome is not None:
+        labels.choice(outcome, "outcome", labels.OUTCOMES)
+    return [
+        e
+        for e in found.episodes
+        if session in (None, e.session)
+        and outcome in (None, e.outcome)
+        and set(tags) <= set(e.tags)
+        and (since is None or e.at >= since)
+        and (until is None or e.at <= until)
+    ]
+
+
 def _records(store: "Store", layers: tuple[str, ...]) -> "Iterable[tuple[str, Fact | Episode | Procedure]]":
     if "facts" in layers:
         for fact in facts.every(store):

@@ -6,7 +6,7 @@ type or raises the label. Ids of sessions are kept verbatim and never become a p
 
 from datetime import datetime
 
-from memcli.base import clock, errors, ids
+from memcli.base import errors, ids
 from memcli.base.value import Value, value
 from memcli.engine import intake
 from memcli.model import labels, policy, records, redact, words, working
@@ -175,7 +175,7 @@ def look(
     modality: str = "",
     n: int = 0,
 ) -> Seen:
-    """What a session holds: all of it, or what has these words and this modality; n: only the last so many items.
+    """What a session holds: all of it, or what has these words and this modality; n: only the last so many items, 0 = all.
 
     What a search finds counts as read. `withheld` depends on neither query nor modality.
     """
@@ -188,7 +188,7 @@ def look(
     items = [h for h in chosen if isinstance(h, Item)]
     return Seen(
         entries=tuple(entries),
-        items=tuple(items[-n:] if n > 0 else items),
+        items=tuple(items[-labels.most(n) :]),
         withheld=len(held.held) - len(cleared),
     )
 
@@ -299,8 +299,8 @@ def _take(store: "Store", texts: dict[str, str], fields: "dict[str, Any]") -> "t
     if len(body.encode()) > MOST_BYTES:
         raise errors.UsageError("the text is longer than 64 KiB", hint="keep a reference to a file")
     source: Source | None = records.source(fields["source"]) if fields.get("source") else None
-    tags = tuple(intake.clean(t, "a tag") for t in fields.get("tags") or ())
-    modality = intake.clean(fields.get("modality") or "text", "the modality")
+    tags = tuple(intake.clean(t, "a tag") for t in intake.several(fields.get("tags") or (), "tags"))
+    modality = labels.modality(intake.words(fields.get("modality") or "text", "modality"))
     outer = {"source": source.id if source else "", "tags": "\n".join(tags), "modality": modality}
     outer["key"] = texts.get("key", "")
     taken = intake.take(
@@ -319,18 +319,12 @@ def _take(store: "Store", texts: dict[str, str], fields: "dict[str, Any]") -> "t
         "sensitivity": max(label, taken.least),
         "confidence": labels.confidence(settings["defaults.confidence"] if sure is None else sure),
         "importance": records.DEFAULT_IMPORTANCE if matter is None else labels.unit(matter, "importance"),
-        "ttl_minutes": _ttl(fields.get("ttl_minutes")),
+        "ttl_minutes": intake.ttl(fields.get("ttl_minutes") or 0),
         "tags": tags,
         "modality": modality,
         "source": source,
     }
     return common, taken.notes
-
-
-def _ttl(minutes: int | None) -> int:
-    if minutes is not None and not 0 <= minutes <= clock.MAX_TTL_MINUTES:
-        raise errors.UsageError("the TTL is out of range", hint="0 (for ever) to 52596000 minutes (100 years)")
-    return minutes or 0
 
 
 def _has(held: "Held", query: str) -> bool:

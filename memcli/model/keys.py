@@ -33,7 +33,7 @@ def normal(key: str) -> str:
     key = nfc(key)
     fault = _fault(key)
     if fault:
-        raise errors.UsageError(f"the key {_inert(key)} {fault}")
+        raise errors.UsageError(f"the key {fault}")  # without the key: it may hold a secret
     return key
 
 
@@ -80,18 +80,18 @@ def _fault(key: str) -> str | None:
     if len(key) > MAX_LENGTH:
         return f"is longer than {MAX_LENGTH} characters"
     if key != key.strip():
-        return "has white space around it"
+        return "has white space around it" + _at(key, next(c for c in (key[0], key[-1]) if c.isspace()))
     # Whatever is forbidden is not printable, and that is quick to know.
-    if not key.isprintable() and re.search(_FORBIDDEN, key):
-        return "holds control or hidden characters"
+    if not key.isprintable() and (found := re.search(_FORBIDDEN, key)):
+        return "holds control or hidden characters" + _at(key, found[0])
     if ".." in key and ".." in re.split(r"[/\\]", key):
         return "has `..` as a path segment"
     return None
 
 
-def _inert(key: str) -> str:
-    # repr escapes whatever is not printable: controls, bidi, surrogates.
-    return repr(key[:40]) + ("..." if len(key) > 40 else "")
+def _at(key: str, character: str) -> str:
+    """Where a character stands first, and which it is."""
+    return f" (U+{ord(character):04X} at {key.index(character) + 1})"
 
 
 def _is_slug(key: str) -> bool:

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
 
 OUTCOMES = ("completed", "partial", "failed", "unknown")
 PROCEDURE_STATES = ("pending", "trial", "approved", "rejected")
+MODALITIES = ("text", "image", "audio", "video", "concept", "mixed")
 LAYERS = ("facts", "episodes", "procedures", "working", "request")
 
 # Trust at first, by kind of source (after cognitive-core's source memory).
@@ -80,6 +81,18 @@ def unit(text: "str | float", what: str, hint: str = "a number from 0 to 1") -> 
     if isinstance(text, bool) or not 0.0 <= number <= 1.0:
         raise errors.UsageError(f"{what} is out of range", hint=hint)
     return number
+
+
+def modality(text: str) -> str:
+    """`text` when it is a kind of matter, or "" for none; raises UsageError. What is stored is read whatever it says."""
+    return choice(text, "modality", MODALITIES) if text else text
+
+
+def most(n: int) -> int:
+    """How many records are wanted at most, 0 for all; raises UsageError below."""
+    if type(n) is not int or n < 0:
+        raise errors.UsageError("the number of records is out of range", hint="0 or more; 0 shows all")
+    return n
 
 
 def confidence_word(number: float) -> str:

@@ -193,7 +193,14 @@ class SourceRecord(Value):
 
 
 def source(text: str) -> Source:
-    """`KIND:ID` or a bare KIND as a Source; a word that is no kind is the id of an unknown source. Raises UsageError."""
+    """`KIND:ID` or a bare KIND as a Source; a word that is no kind is the id of an unknown source.
+
+    Raises UsageError, and SecretFound for a credential: a source says who, and is shown wherever its record is.
+    """
+    from memcli.model import redact  # a miss of `fact get` reads records and masks nothing
+
+    for found in redact.scan(text, families=("secret",)):
+        raise errors.SecretFound(f"source holds what looks like a credential ({found.kind})", hint="name it KIND:ID")
     if not text.strip() or len(text) > 500 or not text.isprintable():
         raise errors.UsageError("the source is blank, too long or has control characters", hint="--source KIND:ID")
     kind, colon, name = text.partition(":")

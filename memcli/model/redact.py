@@ -90,6 +90,11 @@ def join(separator: str, parts: "Iterable[Redacted]") -> Redacted:
     return Redacted(str.join(glue, parts), counts, _KEY)
 
 
+def told(*items: object) -> str:
+    """Every text in values, lists and mappings (after its name), each on a line of its own: to be scanned."""
+    return "\n".join(_told(items))
+
+
 def refuse_secrets(texts: dict[str, str]) -> None:
     """Raises SecretFound for the first credential in the texts (name of the field: text); names field and kind only."""
     for field, text in texts.items():
@@ -114,6 +119,20 @@ def scan(text: str, *, families: tuple[str, ...] = FAMILIES) -> tuple[Finding, .
         Finding(start=places[s] if places else s, end=places[e - 1] + 1 if places else e, kind=kind, family=family)
         for s, e, kind, family in sorted(found)
     )
+
+
+def _told(item: object) -> "Iterator[str]":
+    if isinstance(item, str):
+        yield item
+    elif isinstance(item, dict):
+        for name, each in item.items():
+            yield from (f"{name}: {each}",) if isinstance(each, str) else (str(name), *_told(each))
+    elif isinstance(item, (list, tuple)):
+        for each in item:
+            yield from _told(each)
+    elif isinstance(item, Value):
+        for name in item.__fields__:
+            yield from _told(getattr(item, name))
 
 
 @cache

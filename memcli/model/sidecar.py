@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 MAX_DEPTH = 50
-_MAX_TTL = 10**15
+MAX_COUNT = 10**15
+_WRONG = (ValueError, TypeError, KeyError, AttributeError, OverflowError)
 
 
 class Damaged(errors.BadData):
@@ -78,7 +79,7 @@ def decode(raw: "dict[str, Any]") -> "dict[str, Any]":
                 unknown[name] = item
             else:
                 fields[name] = reader(item)
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
+    except _WRONG:
         raise Damaged(f"field {name} is not what it must be") from None
     if missing := _REQUIRED - fields.keys():
         raise Damaged(f"field {min(missing)} is missing")
@@ -88,12 +89,19 @@ def decode(raw: "dict[str, Any]") -> "dict[str, Any]":
 
 
 def encode(fields: "dict[str, Any]") -> "dict[str, Any]":
-    """The JSON object of a sidecar in its fixed order; empty fields are left out."""
+    """The JSON object of a sidecar in its fixed order; empty fields are left out.
+
+    Raises UsageError for a value that `decode` would refuse: what is written can be read.
+    """
     raw: dict[str, Any] = {"format": FORMAT}
     for name, writer in _WRITE.items():
         item = fields.get(name)
         if item is not None and item != "" and item != () and item != []:
-            raw[name] = writer(item)
+            try:
+                raw[name] = writer(item)
+                _READ[name](raw[name])
+            except _WRONG:
+                raise errors.UsageError(f"{name} cannot be stored: it is not what it must be") from None
     raw.update(fields.get("unknown") or {})
     return raw
 
@@ -173,7 +181,7 @@ def _unit(item: object) -> float:
 
 
 def _count(item: object) -> int:
-    if type(item) is not int or not 0 <= item <= _MAX_TTL:
+    if type(item) is not int or not 0 <= item <= MAX_COUNT:
         raise ValueError
     return item
 
@@ -201,6 +209,20 @@ def _strings(item: object) -> tuple[str, ...]:
     return tuple(_string(i) for i in item)
 
 
+def _plain(item: object) -> object:
+    return str.__str__(item) if isinstance(item, str) else item
+
+
+def _same(item: object) -> object:
+    return item
+
+
+def _listed(items: object) -> "list[Any]":
+    if not isinstance(items, (tuple, list)):
+        raise ValueError  # a text would become its letters
+    return list(items)
+
+
 def _opinions(item: "Any") -> tuple[Opinion, ...]:
     if type(item) is not list:
         raise ValueError
@@ -218,17 +240,17 @@ def _number(x: float) -> float | int:
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _DECODER = json.JSONDecoder(object_pairs_hook=_no_duplicates, parse_float=_finite, parse_constant=_no_constant)
 _SPEC: "dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]]" = {
-    "id": (_id, str),
-    "key": (_string, str),
+    "id": (_id, _plain),
+    "key": (_string, _plain),
     "source": (_source, _show_source),
-    "run": (_string, str),
-    "agent": (_string, str),
+    "run": (_string, _plain),
+    "agent": (_string, _plain),
     "confidence": (_unit, _number),
-    "ttl_minutes": (_count, int),
+    "ttl_minutes": (_count, _same),
     "sensitivity": (_label, str),
     "importance": (_unit, _number),
-    "modality": (_string, str),
-    "domain": (_string, str),
+    "modality": (_string, _plain),
+    "domain": (_string, _plain),
     "created_at": (instant, show_instant),
     "updated_at": (instant, show_instant),
     "confirmed_at": (instant, show_instant),
@@ -236,19 +258,19 @@ _SPEC: "dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]]" = {
     "denials": (_opinions, _show_opinions),
     "valid_from": (instant, show_instant),
     "valid_to": (instant, show_instant),
-    "supersedes": (_id, str),
-    "renamed_from": (_strings, list),
-    "derived_from": (_strings, list),
-    "check": (_string, str),
-    "state": (_string, str),
+    "supersedes": (_id, _plain),
+    "renamed_from": (_strings, _listed),
+    "derived_from": (_strings, _listed),
+    "check": (_string, _plain),
+    "state": (_string, _plain),
     "validated_by": (_source, _show_source),
-    "needs_review": (_string, str),
-    "runs": (_count, int),
-    "successes": (_count, int),
+    "needs_review": (_string, _plain),
+    "runs": (_count, _same),
+    "successes": (_count, _same),
     "rate": (_unit, _number),
-    "mean_duration_ms": (_count, int),
+    "mean_duration_ms": (_count, _same),
     "last_used_at": (instant, show_instant),
-    "body_sha256": (_string, str),
+    "body_sha256": (_string, _plain),
 }
 _READ: "dict[str, Callable[[Any], Any]]" = {"format": lambda v: v} | {n: r for n, (r, _) in _SPEC.items()}
 _WRITE: "dict[str, Callable[[Any], Any]]" = {n: w for n, (_, w) in _SPEC.items()}

@@ -182,6 +182,9 @@ def put_many(w: "Writing", made: list[tuple[Fact, Fact | None]], at: datetime) -
     for fact, old in [row for row in made if row[1] is not None and _misplaced(row[0])]:
         put(w, fact, old, at=at)
     made = [row for row in made if row[1] is None or not _misplaced(row[0])]
+    rows = [(fact.name or new_name(fact), fact.id, *encode(fact)) for fact, _ in made]
+    for _, _, md, side in rows:
+        pair.check_size(md, side)
     ended = [old for fact, old in made if old is not None and old.id != fact.id]
     archive.append_many(w, LAYER, [(f.name, _archived(f, "superseded", at)) for f in ended])
     with w.store.folder(LAYER, create=True) as folder:
@@ -189,7 +192,6 @@ def put_many(w: "Writing", made: list[tuple[Fact, Fact | None]], at: datetime) -
         for fact, old in made:
             if old is None:
                 pair.check_free(folder, fact.name or new_name(fact))
-        rows = [(fact.name or new_name(fact), fact.id, *encode(fact)) for fact, _ in made]
         pair.write_many(w, folder, LAYER, rows)
         names.keep(w.store, folder, known)
 

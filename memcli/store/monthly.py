@@ -54,7 +54,10 @@ def opening(end: bytes, size: int, month: str, at: datetime) -> bytes:
 
 
 def encode(episode: Episode) -> bytes:
-    """One entry as it stands in the log, from the blank line before it to the LF after its end marker."""
+    """One entry as it stands in the log, from the blank line before it to the LF after its end marker.
+
+    Raises UsageError for an entry that could not be read again as what it is.
+    """
     body = _escape(episode.text).encode()
     head: dict[str, Any] = {
         "id": episode.id,
@@ -63,10 +66,22 @@ def encode(episode: Episode) -> bytes:
         "sensitivity": str(episode.sensitivity),
     }
     head |= {k: v for k, v in as_raw(episode).items() if k not in ("id", "sensitivity", "at")}
-    line = json.dumps(head, ensure_ascii=False, separators=(",", ":"))
+    line = _checked(head, episode)
     line = line.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")
     start = f"\n## {sidecar.show_instant(episode.at)} {line}\n".encode()
     return start + body + f"\n<!-- end {episode.id} {episode.sensitivity} -->\n".encode()
+
+
+def _checked(head: "dict[str, Any]", episode: Episode) -> str:
+    """The header as JSON, after it has been read as a reader would."""
+    try:
+        line = json.dumps(head, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        found = build(sidecar.parse(line.encode()), "", sidecar.show_instant(episode.at), "ok", [])
+    except (errors.BadData, ValueError, TypeError, RecursionError):
+        found = None
+    if found is None or found.state != "ok":
+        raise errors.UsageError("the episode cannot be stored: one of its fields is not what it must be")
+    return line
 
 
 def as_raw(episode: Episode) -> "dict[str, Any]":
@@ -82,8 +97,13 @@ def as_raw(episode: Episode) -> "dict[str, Any]":
     raw["source"] = {"id": s.id, "kind": s.kind} | ({"via": s.via} if s.via else {})
     raw |= {k: fields[k] for k in ("confidence", "importance", "ttl_minutes")}
     raw |= {k: fields[k] for k in ("modality", "approach", "trace", "steps") if fields[k] and fields[k] != "text"}
-    raw |= {k: list(fields[k]) for k in (*_LISTS, "evidence") if fields[k]}
+    raw |= {k: _listed(fields[k]) for k in (*_LISTS, "evidence") if fields[k]}
     return raw | (episode.unknown or {})
+
+
+def _listed(items: object) -> object:
+    # A text or a mapping would become its letters or names; as it is, it is refused.
+    return list(items) if isinstance(items, (tuple, list)) else items
 
 
 def parse(data: bytes, month: str) -> Log:

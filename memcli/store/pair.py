@@ -55,6 +55,11 @@ class Pair(Value):
         return str(found) if ids.valid(found) else ""
 
     @property
+    def said(self) -> "tuple[object, ...]":
+        """All that the two files say, without the names of their fields."""
+        return (self.key, self.text, *self.header.values(), *(self.meta or {}).values())
+
+    @property
     def digest(self) -> str:
         """SHA-256 over the sidecar's and the Markdown file's bytes as served."""
         return sha256.hexadecimal(self.side + self.served)

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from memcli.base import clock
+from memcli.base import clock, errors
 from memcli.base.value import as_dict
 from memcli.model import header, keys, labels, sidecar
 from memcli.model.records import Procedure, Source, Step
@@ -57,6 +57,7 @@ def put(w: "Writing", procedure: Procedure, old: Procedure | None = None, *, at:
     hidden = procedure.sensitivity >= labels.SENSITIVE
     name = procedure.name or (keys.hidden_name(procedure.key) if hidden else keys.file_name(procedure.key))
     md, side = encode(procedure)
+    pair.check_size(md, side)
     new_value = old is None or old.id != procedure.id
     same_md, same_side = (None, None) if new_value or old is None or old.file_state != "ok" else encode(old)
     if new_value and old is not None and at is not None:
@@ -78,8 +79,17 @@ def put(w: "Writing", procedure: Procedure, old: Procedure | None = None, *, at:
 
 
 def encode(procedure: Procedure) -> tuple[bytes, bytes]:
-    """The bytes of the two files of a procedure. Raises ValueError when the front matter cannot hold a field."""
-    return header.join(_front(procedure), procedure.text).encode(), sidecar.dump(sidecar.encode(_meta(procedure)))
+    """The bytes of the two files of a procedure. Raises UsageError for what could not be read again as it is."""
+    front = _front(procedure)
+    try:
+        text = header.join(front, procedure.text)
+        if header.split(text)[0] != front:
+            raise ValueError("a step, a tag or a title is not what it must be")
+    except (ValueError, TypeError, AttributeError, errors.BadData) as e:
+        raise errors.UsageError(
+            f"the procedure cannot be stored: {e}", hint="fewer or simpler steps and tags"
+        ) from None
+    return text.encode(), sidecar.dump(sidecar.encode(_meta(procedure)))
 
 
 def _front(procedure: Procedure) -> "dict[str, Any]":

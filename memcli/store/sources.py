@@ -68,8 +68,13 @@ def readable(folder: files.Folder, name: str) -> bool:
 
 
 def put(w: "Writing", record: SourceRecord, *, durable: bool = True) -> bool:
-    """Write one source record; False when the file says so already."""
-    data = sidecar.dump(encode(record))
+    """Write one source record; False when the file says so already. Raises UsageError for what could not be read again."""
+    raw = encode(record)
+    try:
+        decode(raw)
+        data = sidecar.dump(raw)
+    except (errors.BadData, ValueError, TypeError):
+        raise errors.UsageError("the source cannot be stored: one of its fields is not what it must be") from None
     name = keys.file_name(keys.normal(record.id)) + SUFFIX
     with w.store.folder(LAYER, create=True) as folder:
         if folder.read(name) == data:

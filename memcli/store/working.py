@@ -62,11 +62,12 @@ def every(store: "Store") -> "Iterator[Session | None]":
 
 
 def write(w: "Writing", session: Session, now: datetime) -> None:
-    """Replace a session's working memory, durably."""
+    """Replace a session's working memory, durably. Raises UsageError for what could not be read again."""
+    data = _encode(session.replace(touched_at=now))
     tidy(w)
     name = file_name(session.id)
     with w.store.folder(*FOLDER, create=True) as folder:
-        folder.replace(name + _SUFFIX, _encode(session.replace(touched_at=now)))
+        folder.replace(name + _SUFFIX, data)
         folder.remove(name + _SEEN)
 
 
@@ -134,7 +135,12 @@ def _encode(session: Session) -> bytes:
         "taken": list(session.taken[-_MOST_TAKEN:]),
         "touched_at": session.touched_at and sidecar.show_instant(session.touched_at),
     }
-    return json.dumps(raw, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    try:
+        data = json.dumps(raw, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        _decode(raw, {})
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise errors.UsageError("this cannot be kept: one of its fields is not what it must be") from None
+    return data + b"\n"
 
 
 def _row(held: "Item | Entry") -> "dict[str, Any]":

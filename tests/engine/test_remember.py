@@ -296,7 +296,7 @@ TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bD1fG3hJ5"
 
 
 @pytest.mark.parametrize(
-    "place", ["value", "key", "--tag", "--domain", "--source", "--run", "--agent", "--derived-from", "--modality"]
+    "place", ["value", "key", "--tag", "--domain", "--source", "--run", "--agent", "--derived-from"]
 )
 def test_a_credential_is_refused_wherever_it_stands_and_is_not_repeated(box: Box, place: str) -> None:
     before = box.tree(state=True)

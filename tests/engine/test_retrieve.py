@@ -73,7 +73,7 @@ def test_five_of_each_unless_named(box: Box) -> None:
         box.set(f"port {n}", f"the port number {n}")
     assert len(box.memory.retrieve("port", now=at()).facts) == 5
     assert len(box.memory.retrieve("port", n=7, now=at()).facts) == 7
-    assert box.run("retrieve", "port", "-n", "0").code == 2
+    assert box.run("retrieve", "port", "-n", "-1").code == 2
 
 
 def test_a_concept_is_a_key_a_neighbour_a_tag_or_what_an_episode_names(kept: Box) -> None:

@@ -62,7 +62,7 @@ def plant(box: Box, label: str) -> None:
     secret(f"{label} source", "body", "--source", f"agent:{CANARY}-{label}")
     secret(f"{label} domain", "body", "--domain", word)
     secret(f"{label} derived", "body", "--derived-from", word)
-    secret(f"{label} run", "body", "--run", word, "--agent", word, "--modality", CANARY)
+    secret(f"{label} run", "body", "--run", word, "--agent", word)
     secret(f"{label} related", "body")
     box.ok("fact", "relate", f"{label} related", "is_a", word)
     box.ok("fact", "confirm", f"{label} related", "--source", f"agent:{CANARY}", "--run", word)

@@ -1,0 +1,37 @@
+"""Every error that memcli raises on purpose, for programs to catch; docs/reference/exit-codes.md lists them."""
+
+from memcli.base.errors import (
+    BadData,
+    Brake,
+    Changed,
+    Exists,
+    Locked,
+    MemcliError,
+    NewerFormat,
+    NoStore,
+    NotFound,
+    Purged,
+    Refused,
+    SecretFound,
+    SystemFailure,
+    UsageError,
+    Withheld,
+)
+
+__all__ = [
+    "BadData",
+    "Brake",
+    "Changed",
+    "Exists",
+    "Locked",
+    "MemcliError",
+    "NewerFormat",
+    "NoStore",
+    "NotFound",
+    "Purged",
+    "Refused",
+    "SecretFound",
+    "SystemFailure",
+    "UsageError",
+    "Withheld",
+]
