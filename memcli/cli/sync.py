@@ -34,14 +34,16 @@ def sync(
     if dry_run:
         planned = engine.plan(store, where)
         return Output(value.as_dict(planned), _would(planned))
+    notes: tuple[str, ...] = ()
     if not engine.agreed(store, where):
         label = store.settings["sync.clearance"]
         session.confirm(f"Send this store and its whole history, up to {label} records, to {where}?", yes=yes)
         engine.agree(store, where)
+        notes = (f"this store goes to {where} from now on, with its whole history, up to {label} records",)
     done = engine.sync(store, where, message=message or "", tidy=tidy)
     text = f"sent {done.sent}, received {done.received} commits\n" if done.sent or done.received else ""
     text += f"tidied {done.tidied} bundles\n" if done.tidied else ""
-    return Output(value.as_dict(done), text)
+    return Output(value.as_dict(done), text, notes=notes)
 
 
 def _would(found: "Planned") -> str:

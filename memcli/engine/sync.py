@@ -31,6 +31,7 @@ _OWN = (
     "facts", "episodes", "procedures", "proposed", "sources", "archive", "tombstones.jsonl", "memcli.toml",
     ".gitattributes", ".gitignore",
 )  # fmt: skip
+_VERSIONS = ".merge_file_"
 _BUSY = ("MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "sequencer")
 
 
@@ -112,13 +113,17 @@ def sync(store: "Store", url: str, *, message: str = "", tidy: bool = False) -> 
     far = bucket.Bucket(url)
     with store.writing(patient=True) as w:
         start, committed = _commit(w, message or _MESSAGE)
-    _check_labels(store, start, ())
-    received = 0
+    fleet = git.commit(store.root, unite.REF)
+    _check_labels(store, start, (fleet,) if fleet else ())  # `_send` asks again, for what this bucket lacks
+    received, torn = 0, None
     for turn in range(TRIES):
         if turn:
             time.sleep(_PAUSE_SECONDS * turn * (os.urandom(1)[0] / 255 + 0.1))
         found, tag = _manifest(far)
         if found is not None and not bundles.receive(store, far, found):
+            if tag == torn:
+                raise errors.BadData("a bundle that the manifest names is gone", path=url, hint="restore the bucket")
+            torn = tag
             continue
         theirs = found.head if found else None
         with store.writing(patient=True) as w:
@@ -167,21 +172,38 @@ def _commit(w: "Writing", message: str) -> tuple[str, bool]:
     store, root = w.store, w.store.root
     if checkout.marked(store):
         git.free(root)
+        _clear(store)
+    git.check_free(root)
     checkout.mark(store)
+    try:
+        head, changed = _committed(root, message)
+    except errors.MemcliError:
+        checkout.unmark(store)  # git ended by itself: what is locked now is not ours
+        raise
+    checkout.unmark(store)
+    checkout.changes(root, checkout.EMPTY, head)
+    return head, changed
+
+
+def _clear(store: "Store") -> None:
+    """Remove the versions of a file that a git which was killed had laid out for a merge driver: they hold records."""
+    with store.folder() as top:
+        for name in top.names():
+            if name.startswith(_VERSIONS):
+                top.remove(name)
+
+
+def _committed(root: str, message: str) -> tuple[str, bool]:
     git.tell(root, "add", "-u", "--", ".")
     new = git.tell(root, "ls-files", "-z", "--others", "--exclude-standard", "--", *_OWN).split(b"\0")
     plain = [n for n in new if n and not os.path.islink(os.path.join(os.fsencode(root), n))]
     git.tell(root, "update-index", "-z", "--add", "--stdin", given=b"".join(n + b"\0" for n in plain))
     tree, head = git.word(root, "write-tree"), git.commit(root, "HEAD")
-    changed = head is None or tree != git.word(root, "rev-parse", f"{head}^{{tree}}")
-    if changed:
-        made = unite.commit_tree(root, tree, [head] if head else [], message)
-        git.tell(root, "update-ref", "-m", message, "HEAD", made, head or "0" * 40)
-        head = made
-    checkout.unmark(store)
-    assert head is not None
-    checkout.changes(root, checkout.EMPTY, head)
-    return head, changed
+    if head is not None and tree == git.word(root, "rev-parse", f"{head}^{{tree}}"):
+        return head, False
+    made = unite.commit_tree(root, tree, [head] if head else [], message)
+    git.tell(root, "update-ref", "-m", message, "HEAD", made, head or "0" * 40)
+    return made, True
 
 
 def _unite(w: "Writing", ours: str, theirs: str | None, message: str) -> str:
@@ -190,7 +212,13 @@ def _unite(w: "Writing", ours: str, theirs: str | None, message: str) -> str:
     if theirs is None or git.within(root, theirs, ours):
         return ours
     behind = git.within(root, ours, theirs)
-    made = theirs if behind else unite.unite(w.store, ours, theirs, message)
+    made = theirs
+    if not behind:
+        checkout.mark(w.store)
+        try:
+            made = unite.unite(w.store, ours, theirs, message)
+        finally:
+            checkout.unmark(w.store)
     checkout.update(w, ours, made)
     aside = merges.settle(w) if not behind else []
     if _stay_purged(w, ours, made) or aside:

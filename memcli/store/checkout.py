@@ -48,9 +48,9 @@ def changes(root: str, old: str, new: str) -> list[Change]:
         _, mode, was, now, _ = head.decode().lstrip(":").split(" ")
         if now != _NONE and not allowed(mode, name):
             raise errors.BadData(
-                "the fleet brings a file that is no plain file of a store, or is memcli's own",
+                "a commit holds what is no plain file of a store, or is this machine's own",
                 path=os.fsdecode(name).encode("utf-8", "replace").decode(),
-                hint="who put it there? nothing was changed",
+                hint="take it out of git where it came in: git rm --cached; nothing was changed",
             )
         found.append(Change(path=os.fsdecode(name), was=_there(was), now=_there(now), mode=mode))
     return found
@@ -90,6 +90,7 @@ def update(w: "Writing", old: str | None, new: str) -> None:
     """
     rows = changes(w.store.root, old or EMPTY, new)
     _check_way(w.store, rows)
+    git.check_free(w.store.root)
     mark(w.store, old or EMPTY, new)
     _finish(w.store, rows, old or EMPTY, new)
     unmark(w.store)

@@ -28,12 +28,7 @@ def tell(root: str, *words: str, given: bytes = b"", index: str = "") -> bytes:
     code, out = ask(root, *words, given=given, index=index)
     if code != 0:
         name = next(w for w in words if not w.startswith("-"))
-        if os.path.exists(_inside(root, "index.lock")):
-            raise errors.Locked(
-                "another git works in the store's repository, or was stopped there",
-                path=root,
-                hint="wait for it; if none runs, remove index.lock in its .git",
-            )
+        check_free(root)
         raise errors.SystemFailure(f"git {name} failed", path=root, hint=f"see what git says: git -C {root} status")
     return out
 
@@ -70,6 +65,16 @@ def blobs(root: str, names: "Iterable[str]") -> "Iterator[bytes | None]":
             else:
                 yield None
                 position = end + 1
+
+
+def check_free(root: str) -> None:
+    """Raise Locked when another git holds the index. Ask before a note says that a lock is ours."""
+    if os.path.exists(_inside(root, "index.lock")):
+        raise errors.Locked(
+            "another git works in the store's repository, or was stopped there",
+            path=root,
+            hint="wait for it; if none runs, remove index.lock in its .git",
+        )
 
 
 def free(root: str) -> None:

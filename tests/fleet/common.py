@@ -170,7 +170,8 @@ def agree(machines: list[Machine], most: int = 4) -> None:
         raise AssertionError("they do not come to an end")
     first = machines[0].files()
     for each in machines:
-        assert each.git("status", "--porcelain") == ""
+        status = each.git("status", "--porcelain")
+        assert status == "", status
         assert each.head() == machines[0].head()
         assert each.files() == first
         assert [f["code"] for f in each.data("doctor") if f["severity"] != "note"] == []

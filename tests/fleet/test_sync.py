@@ -1,6 +1,7 @@
 """`memcli sync` between two machines: what goes, what comes, what is refused, what is said."""
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -139,6 +140,16 @@ def test_a_conflict_changes_nothing(make: Make) -> None:
     assert b.sync().code == 5
     assert b.head() == head
     assert a.sync().out == ""
+    done = subprocess.run(
+        ["git", "-C", str(b.root), "merge", "-q", "refs/memcli/fleet"], capture_output=True, check=False
+    )
+    assert done.returncode == 1
+    b.git("checkout", "-q", "--ours", "facts")
+    b.git("add", "-A")
+    b.git("commit", "-qm", "mended")
+    b.ok("fact", "adopt", "--all")
+    agree([a, b])
+    assert a.get("k") == "of b"
 
 
 def test_dry_run_says_what_would_be(make: Make) -> None:
@@ -260,6 +271,9 @@ def test_what_cannot_be_synced(how: str, make: Make, tmp_path: Path) -> None:
     else:
         (a.root / ".git" / "index.lock").touch()
     ran = a.sync()
+    if how == "index locked":
+        assert a.sync().code == 5
+        assert (a.root / ".git" / "index.lock").exists(), "it may be somebody's"
     code = {"no repository": 3, "more than the store": 6, "tenant": 6}.get(how, 5)
     assert ran.code == code, ran
     assert ran.err.count("\n") == 1
