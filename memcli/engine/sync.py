@@ -87,7 +87,7 @@ def plan(store: "Store", url: str) -> Planned:
     _check(store)
     found, _ = _manifest(bucket.Bucket(url))
     lacking = bundles.missing(store, found) if found else []
-    known = [c for c in (git.commit(store.root, unite.REF), found.head if found else None) if _has(store, c)]
+    known = [b.head for b in (found.bundles if found else ()) if git.commit(store.root, b.head)]
     head = git.commit(store.root, "HEAD")
     words = [head, *(["--not", *known] if known else [])] if head else []
     return Planned(
@@ -288,10 +288,6 @@ def _tidy(far: "Bucket") -> int:
 
 def _count(store: "Store", head: str, known: str | None) -> int:
     return int(git.word(store.root, "rev-list", "--count", head, *(["--not", known] if known else [])))
-
-
-def _has(store: "Store", commit: str | None) -> bool:
-    return commit is not None and git.commit(store.root, commit) is not None
 
 
 def _agreement(store: "Store", url: str) -> str:

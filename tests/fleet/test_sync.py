@@ -161,6 +161,12 @@ def test_dry_run_says_what_would_be(make: Make) -> None:
     ran = b.ok("sync", "--url", b.url, "--dry-run")
     assert ran.out.startswith("would send: what is not committed yet\nwould receive: 1 bundles, ")
     assert b.tree(state=True) == before
+    b.synced()
+    a.synced()
+    a.set("k", "w")
+    a.synced()
+    assert b.ok("sync", "--url", b.url, "--dry-run").out.startswith("would receive: 1 bundles, ")
+    assert a.ok("sync", "--url", b.url, "--dry-run").out == ""
 
 
 def test_the_first_time_needs_a_yes_on_each_machine(make: Make) -> None:
