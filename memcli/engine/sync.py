@@ -91,7 +91,7 @@ def plan(store: "Store", url: str) -> Planned:
     head = git.commit(store.root, "HEAD")
     words = [head, *(["--not", *known] if known else [])] if head else []
     return Planned(
-        commits=int(git.word(store.root, "rev-list", "--count", *words)) if words else 0,  # type: ignore[arg-type]
+        commits=int(git.word(store.root, "rev-list", "--count", *words)) if words else 0,
         changed=bool(git.tell(store.root, "status", "--porcelain", "-uall", "--", *_OWN)),
         bundles=len(lacking),
         size_bytes=sum(b.size_bytes for b in lacking),
