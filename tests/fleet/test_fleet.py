@@ -297,26 +297,46 @@ def test_a_manifest_that_is_none(fault: str, make: Make) -> None:
     agree([a, b])
 
 
-@pytest.mark.parametrize("fault", ["cut", "a byte", "empty", "another bundle", "gone"])
+@pytest.mark.parametrize("fault", ["cut", "a byte", "empty", "another bundle", "a twin", "gone"])
 def test_a_bundle_that_is_none(fault: str, make: Make) -> None:
+    from memcli.engine import bundles
+
     a, b = make("a"), make("b")
     a.set("k", "v")
     a.synced()
     far = bucket.Bucket(a.url)
     (one,) = far.names("bundles")
+    faults: dict[str, Callable[[bytes], bytes]] = {
+        "cut": lambda d: d[:-30],
+        "a byte": lambda d: d[:200] + bytes([d[200] ^ 1]) + d[201:],
+        "empty": lambda _: b"",
+        "another bundle": lambda d: d[:16] + d[16:][::-1],
+        "a twin": lambda _: bundles.make(a.store, a.head(), ())[1],  # good, but not what the manifest names
+    }
     if fault == "gone":
         far.delete(one.name)
     else:
-        middle = {
-            "cut": lambda d: d[:-30],
-            "a byte": lambda d: d[:200] + bytes([d[200] ^ 1]) + d[201:],
-            "empty": lambda d: b"",
-        }
-        swap(a.url, middle.get(fault, lambda d: b"# v2 git bundle\n" + d[16:][::-1]), one.name)
+        swap(a.url, faults[fault], one.name)
     before = b.files()
     ran = b.sync()
     assert ran.code == 4, ran
     assert b.files() == before
+
+
+def test_what_a_git_that_was_killed_laid_out_for_a_driver_goes(make: Make) -> None:
+    from memcli.store import checkout
+
+    a = make("a")
+    a.set("k", "v")
+    (a.root / ".merge_file_mine").write_text("a record")
+    a.synced()
+    assert (a.root / ".merge_file_mine").exists(), "somebody may be merging by hand"
+    checkout.mark(a.store)
+    (a.root / ".git" / "index.lock").touch()
+    a.set("k", "w")
+    assert a.synced()["sent"] == 1
+    assert not (a.root / ".merge_file_mine").exists()
+    assert a.git("status", "--porcelain") == ""
 
 
 @pytest.mark.parametrize("what", ["a link", "a state folder", "git's folder", "a newer store", "no store"])

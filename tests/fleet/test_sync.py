@@ -194,7 +194,7 @@ def test_python_and_the_setting(make: Make) -> None:
     assert Memory(a.store).sync().sent == 0
 
 
-@pytest.mark.parametrize("where", ["now", "before", "archive", "log", "damaged", "proposed"])
+@pytest.mark.parametrize("where", ["now", "before", "purged", "archive", "log", "damaged", "proposed"])
 def test_what_is_above_the_clearance_never_leaves(where: str, make: Make, server: Server) -> None:
     a = make("a")
     a.set("open", "words")
@@ -209,6 +209,13 @@ def test_what_is_above_the_clearance_never_leaves(where: str, make: Make, server
             a.git("add", "-A")
             a.git("commit", "-qm", "by hand")
         a.at(1).set("k", "harmless", "--sensitivity", "internal")
+    elif where == "purged":
+        a.set("k", secret, "--sensitivity", "restricted")
+        a.git("add", "-A")
+        a.git("commit", "-qm", "by hand")
+        a.ok("forget", "k", "--purge", "--yes")
+        a.git("add", "-A")
+        a.git("commit", "-qm", "by hand")
     elif where == "log":
         a.add(secret, "--sensitivity", "restricted")
     elif where == "damaged":
