@@ -290,6 +290,7 @@ def test_a_manifest_that_is_none(fault: str, make: Make) -> None:
     ran = b.sync()
     assert ran.code == code, ran
     assert ran.err.count("\n") == 1
+    assert ("upgrade memcli" in ran.err) == (fault == "newer")
     assert b.files() == before
     assert b.head() == head
     assert len(bucket.Bucket(a.url).names("bundles")) == 1
