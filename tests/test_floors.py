@@ -98,6 +98,7 @@ FENCES = (
             "cli/store.py": "init reads MEMCLI_STORE and MEMCLI_TENANT before there is a store to find",
             "cli/quick.py": "steps aside when a shell asks for completion",
             "cli/main.py": "MEMCLI_DEBUG",
+            "base/bucket.py": "host and credentials of an object store: AWS_*",
             "cli/editor.py": "VISUAL and EDITOR",
             "index/encoders.py": "the variable that vectors.key_env names",
         },
@@ -105,8 +106,11 @@ FENCES = (
     Fence("reads YAML", "yaml frontmatter", {"model/header.py": "the only reader of front matter"}),
     Fence(
         "uses the network",
-        "socket ssl http urllib.request ftplib smtplib asyncio requests httpx",
-        {"base/network.py": "asks the one host that vectors.endpoint names, where somebody has allowed it"},
+        "socket ssl http urllib.request ftplib smtplib asyncio requests httpx obstore",
+        {
+            "base/bucket.py": "the bucket that `sync` names, where somebody has agreed to it",
+            "base/network.py": "asks the one host that vectors.endpoint names, where somebody has allowed it",
+        },
     ),
     Fence("evaluates text as code", "eval exec pickle marshal", {}),
 )

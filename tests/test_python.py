@@ -134,6 +134,7 @@ VERBS = {
     "import": "import_jsonl",
     "export": "export_jsonl",
     "git setup": "git_setup",
+    "sync": "sync",
 }
 # What a person does at a terminal, and what git calls.
 BY_HAND = {"fact edit", "review walk", "merge-driver"}

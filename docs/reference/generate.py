@@ -219,7 +219,11 @@ EXITS = (
     (2, "the call is wrong: unknown command, option, label, time, size; nothing was done"),
     (3, "the store, record, tenant or file is not there"),
     (4, "something in the store cannot be read as what it should be; `check` or a proof of forgetting found something"),
-    (5, "the record is not what the caller saw, exists already, or the store stayed locked for 10 seconds"),
+    (
+        5,
+        "the record is not what the caller saw, exists already, or the store stayed locked for 10 seconds;"
+        " `sync`: a conflict is left for a person, or others write all the time",
+    ),
     (
         6,
         "refused by policy: withheld, a credential, purged before, a sweep that would end too much, no yes where one is needed",

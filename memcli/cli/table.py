@@ -79,6 +79,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("memcli.cli.exchange", "import_"),
     "export": ("memcli.cli.exchange", "export"),
     "git setup": ("memcli.cli.clone", "setup"),
+    "sync": ("memcli.cli.sync", "sync"),
     "merge-driver": ("memcli.cli.merge", "merge_driver"),
 }
 

@@ -129,6 +129,9 @@ WORDS: dict[str, str] = {
     "days": "a fact that nobody was given for so many days counts as never served; 30 unless named",
     # Upkeep and exchange.
     "check_": "only say what is lacking; exit 4 when something is",
+    "url": "the bucket, as s3://BUCKET/PREFIX, instead of sync.url in memcli.toml",
+    "message": "the message of the commits",
+    "tidy": "remove from the bucket what no manifest has named for a day",
     "git": "make the folder a git repository too, unless it is in one",
     "vectors": "encode what has no vector yet, instead of building the index anew",
     "background": "in a process that goes on by itself, at low priority",

@@ -53,11 +53,16 @@ def allow(store: "Store", name: str) -> str:
         raise errors.UsageError(f"{name} names nothing", hint="set it in memcli.toml first")
     if name != ENDPOINT:
         _split(said)
+    allow_words(store, said)
+    return said
+
+
+def allow_words(store: "Store", said: str) -> None:
+    """Note that these very words are allowed on this machine."""
     with store.writing() as w, w.store.folder(".memcli", create=True) as state:
         known = _known(state)
         if _mark(state, said) not in known:
             state.replace(_ALLOWED, "".join(f"{m}\n" for m in (*known, _mark(state, said))).encode())
-    return said
 
 
 def allowed(store: "Store", said: str) -> bool:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from memcli.engine.remember import FactFields, Written
     from memcli.engine.search import Hit
     from memcli.engine.sweep import Report
+    from memcli.engine.sync import Synced
     from memcli.engine.work import Kept, WorkFields
     from memcli.engine.work import Seen as Held
     from memcli.model.redact import Redacted
@@ -330,6 +331,15 @@ class Memory(memory_layers.Layers):
     def git_setup(self, *, check: bool = False) -> "Setup":
         """Tell this clone's git to merge the store with memcli's driver; see engine.clone.setup."""
         return clone.setup(self.store, check=check)
+
+    def sync(self, url: str | None = None, *, yes: bool = False, message: str = "", tidy: bool = False) -> "Synced":
+        """Share the store over a bucket; yes: agree that it goes there, once a machine. See engine.sync.sync."""
+        from memcli.engine import sync
+
+        where = sync.place(self.store, url)
+        if yes:
+            sync.agree(self.store, where)
+        return sync.sync(self.store, where, message=message, tidy=tidy)
 
     def reindex(self) -> "Built":
         """Build the index anew from the files; how many records, and how many bytes it takes."""

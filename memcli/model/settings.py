@@ -86,6 +86,12 @@ TABLE: "dict[str, tuple[Any, str, str]]" = {
     "recall.contradiction_bonus": (0.3, "weight", "...more for what contradicts something, under verify_claim"),
     "monitor.enabled": (True, "true | false", "keep a git-ignored log of how well questions were answered, by ids"),
     "monitor.query_text": (False, "true | false", "...with the questions themselves, masked"),
+    "sync.url": (
+        "",
+        "URL",
+        "bucket that `sync` shares the store over, as s3://BUCKET/PREFIX; asked about on each machine",
+    ),
+    "sync.clearance": ("internal", "label", "highest label that `sync` lets out, with the history"),
     "llm.command": (
         "",
         "command line",
@@ -111,6 +117,7 @@ TABLE: "dict[str, tuple[Any, str, str]]" = {
 _CHOICES = {
     "defaults.sensitivity": ("public", "internal", "sensitive", "restricted"),
     "context.clearance": ("public", "internal"),
+    "sync.clearance": ("public", "internal", "sensitive", "restricted"),
     "policy.secrets": ("refuse", "mask"),
     "policy.pii": ("mask", "raise"),
     "promotion.policy": ("gated", "immediate"),

@@ -96,6 +96,7 @@ class Writing:
             self._check_lock()
             self._lock = kind(self._state.where("lock")).__enter__()
             self._settle()
+            self._finish_update()
             self._take_over_merges()
         except BaseException:
             self._close()
@@ -158,6 +159,14 @@ class Writing:
         recovery.settle_journal(self.store, left)
         recovery.clean_replacements(self.store)
         self._state.remove("journal")
+
+    def _finish_update(self) -> None:
+        """Where `sync` was stopped, the files of a fleet are half in; a value set now would supersede one half there."""
+        assert self._state is not None
+        if self._state.info("updating") is not None:
+            from memcli.store import checkout
+
+            checkout.settle(self.store)
 
     def _take_over_merges(self) -> None:
         """What a merge set aside goes to the archive before anything else is written."""

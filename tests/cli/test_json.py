@@ -80,6 +80,7 @@ CALLS: dict[str, tuple[str, ...] | None] = {
     "import": ("jsonl", "{backup}"),
     "export": ("jsonl", "{out}"),
     "git setup": (),
+    "sync": None,  # tests/fleet
     "merge-driver": ("archive", "{backup}", "{backup}", "{backup}", "archive/k.jsonl"),
 }
 # Fields that scripts may count on.

@@ -181,7 +181,7 @@ CALLS = {
 }
 FREE = ("config", "search")
 # Not called here.
-TALKS = {"review walk": "only on a terminal"}
+TALKS = {"review walk": "only on a terminal", "sync": "needs an object store: tests/fleet"}
 
 
 def tables(section: str) -> dict[str, tuple[set[str], set[str]]]:

@@ -335,6 +335,7 @@ def test_every_command_that_reads_is_among_the_channels_or_named_here(box: Box) 
         "review walk",
         "review diff",
         "git setup",
+        "sync",
         "merge-driver",
     }
     elsewhere |= {c for c in table.COMMANDS if c.startswith("procedure ") and c != "procedure list"}

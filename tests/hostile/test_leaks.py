@@ -219,7 +219,7 @@ def test_every_command_that_can_read_is_among_them() -> None:
         "init", "fact set", "fact edit", "fact rename", "fact forget", "fact restore", "fact adopt", "fact confirm", "fact deny", "fact relate",
         "fact unrelate", "episode add", "work set", "work add", "work clear", "procedure propose", "procedure approve", "procedure reject",
         "procedure record", "source set", "source allow", "source block", "forget", "restore", "sweep", "scrub", "import", "remember", "consolidate",
-        "review accept", "review reject", "review walk", "reindex", "git setup", "merge-driver",
+        "review accept", "review reject", "review walk", "reindex", "git setup", "sync", "merge-driver",
     }  # fmt: skip
     elsewhere = {"episode show": "test_ids", "review show": "test_ids", "review diff": "test_git"}
     read = {path for path in table.COMMANDS for words in READS if path == " ".join(words[: path.count(" ") + 1])}
