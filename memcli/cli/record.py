@@ -25,7 +25,7 @@ def forget(
 
     --purge erases its former values and proposals too, and leaves tombstones: salted hashes that keep the value from
     being learned again by accident. --prove searches the whole store for it afterwards, and exits 4 when something is
-    left; git history is searched too, but never changed.
+    left, 7 when something could not be looked at; git history is searched too, but never changed.
 
     Example: memcli forget "code freeze" --yes
     Example: memcli forget "home address" --purge --prove --yes
@@ -43,8 +43,7 @@ def forget(
     data |= {"tombstones": done.tombstones, "proof": _proof_row(done.proof) if done.proof else None}
     erased = f", {done.erased} former values erased" if done.erased else ""
     text = f"{word}{erased}\n" + (_proof_text(done.proof) if done.proof else "")
-    left = done.proof is not None and not done.proof.clean and not dry_run
-    return Output(data, text, notes=_notes(done, dry_run=dry_run), exit_code=4 if left else 0)
+    return Output(data, text, notes=_notes(done, dry_run=dry_run), exit_code=_exit_code(done.proof, dry_run=dry_run))
 
 
 def restore(ctx: Context, record: str, *, include_forgotten: bool = False) -> Output:
@@ -62,6 +61,13 @@ def _question(found: "object", purge: bool) -> str:
     return "Erase this record and its former values for good?" if purge else "Put this record into the trash?"
 
 
+def _exit_code(proof: "Proof | None", *, dry_run: bool) -> int:
+    """As the error would be that stopped the search; what is left comes after it, for it may not be all."""
+    if proof is not None and proof.gaps:
+        return 7
+    return 4 if proof is not None and proof.found and not dry_run else 0
+
+
 def _proof_row(proof: "Proof") -> "dict[str, Any]":
     git = proof.git
     return {
@@ -70,6 +76,7 @@ def _proof_row(proof: "Proof") -> "dict[str, Any]":
         "skipped": proof.skipped,
         "found": [{"area": t.area, "path": t.path, "count": t.count} for t in proof.found],
         "git": {"objects": git.objects, "holding": list(git.holding), "reachable": git.reachable} if git else None,
+        "gaps": [{"area": g.area, "path": g.path or None, "why": g.why} for g in proof.gaps],
     }
 
 
@@ -77,15 +84,17 @@ def _proof_text(proof: "Proof") -> str:
     from memcli.base import text
 
     looked = ", ".join(f"{count} {area}" for area, count in proof.looked.items())
-    objects = f"; {proof.git.objects} git objects" if proof.git else "; no git repository"
+    unread = any(g.area == "git" for g in proof.gaps)
+    objects = f"; {proof.git.objects} git objects" if proof.git else "" if unread else "; no git repository"
     lines = [f"looked at: {looked} files{objects}\n"]
     lines += [f"left: {t.area}\t{text.one_line(t.path)}\t{t.count}\n" for t in proof.found]
-    lines += [] if proof.found else ["left outside git: nothing\n"]
+    lines += [f"not looked at: {g.area}\t{text.one_line(g.path) or '-'}\t{g.why}\n" for g in proof.gaps]
+    lines += ["left outside git: nothing\n"] if all(g.area == "git" for g in proof.gaps) and not proof.found else []
     if proof.git:
         held, reachable = len(proof.git.holding), proof.git.reachable
-        lines.append(
-            f"left in git: {held} objects, {reachable} of them reachable\n" if held else "left in git: nothing\n"
-        )
+        known = "an unknown number" if reachable is None else reachable
+        in_git = f"left in git: {held} objects, {known} of them reachable\n"
+        lines += [in_git] if held else [] if unread else ["left in git: nothing\n"]
     return "".join(lines)
 
 
@@ -118,7 +127,7 @@ def _git_notes(layer: str, proof: "Proof") -> list[str]:
     import shlex
 
     notes = []
-    if proof.git and proof.git.reachable:
+    if proof.git and proof.git.reachable != 0:
         paths = " ".join(f"--path {shlex.quote(p)}" for p in proof.paths)
         how = f"--invert-paths {paths}" if layer == "facts" else "--replace-text FILE (FILE holds the text)"
         notes.append(f"history is removed by: git filter-repo {how}")

@@ -49,12 +49,17 @@ def forget(
 
     prove: search the whole store for what was purged (with dry_run: for what would be) and say where it still stands.
     tombstone: purge leaves salted hashes, which keep the value from being learned again by accident.
-    Raises NotFound, UsageError (prove without purge). A damaged record can be forgotten: its files go to the trash as
-    they are.
+    Raises NotFound, UsageError (prove without purge), SystemFailure before anything is erased when prove cannot read the
+    repository; what cannot be looked at afterwards is said in the proof. A damaged record can be forgotten: its files go
+    to the trash as they are.
     """
     if prove and not purge:
         raise errors.UsageError("only what is purged can be proved to be gone", hint="--purge --prove")
     what = _what(store, ref, purge)
+    if prove and not dry_run:
+        from memcli.engine import prove as search
+
+        search.check(store)
     done = what.done if dry_run else _carry_out(store, ref, now, purge, tombstone)
     if purge and done.layer == facts.LAYER:
         done = done.replace(named_by=_named_by(store, {ref, *what.done.ids, *(key for key, _ in what.said)}))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import CANARY, NOW, Box, at, stamp
 
-from memcli.base import errors
+from memcli.base import errors, files
 from memcli.engine import prove
 from memcli.model import words
 from memcli.store import tombstones
@@ -265,10 +265,92 @@ def test_what_filter_repo_would_do_leaves_nothing(box: Box) -> None:
     assert box.get("other") == "stays"
 
 
-def test_a_repository_that_git_cannot_read_is_an_error_not_a_clean_proof(box: Box) -> None:
+def unreadable(box: Box, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repository that cannot be asked: none in the folder, no git to ask, or it belongs to somebody else."""
+    if how == "no repository":
+        (box.root / ".git").mkdir()
+        return
+    box.ok("init", str(box.root), "--git")
+    if how == "no git":
+        monkeypatch.setenv("PATH", str(box.root / "nothing"))
+    else:
+        monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+
+
+@pytest.mark.parametrize("how", ["no repository", "no git", "another owner"])
+def test_where_git_cannot_be_asked_nothing_is_erased(box: Box, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     box.set(KEY, TEXT)
-    (box.root / ".git").mkdir()
-    assert box.run("forget", KEY, "--purge", "--prove", "--yes").code == 7
+    unreadable(box, how, monkeypatch)
+    before = box.tree(state=True)
+    ran = box.run("forget", KEY, "--purge", "--prove", "--yes", "--json")
+    assert (ran.code, ran.error["code"]) == (7, "system")
+    assert "nothing was erased" in ran.err
+    assert box.tree(state=True) == before
+    ran = box.run("forget", KEY, "--purge", "--prove", "--dry-run")
+    assert ran.code == 7
+    assert "not looked at: git" in ran.out
+    assert "left: facts" in ran.out
+    box.ok("forget", KEY, "--purge", "--yes")
+    assert residue(box) == set()
+
+
+def test_where_git_fails_afterwards_what_is_known_is_said(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    box.set(KEY, TEXT)
+    box.set("other", f"by {TEXT}")
+    unreadable(box, "another owner", monkeypatch)
+    monkeypatch.setattr(prove, "check", lambda _: None)  # it went wrong only after this
+    ran = box.run("forget", KEY, "--purge", "--prove", "--yes", "--json")
+    assert (ran.code, ran.data["how"], ran.data["tombstones"]) == (7, "forgotten", 1)
+    proof = ran.data["proof"]
+    assert (proof["clean"], proof["git"], [t["path"] for t in proof["found"]]) == (False, None, ["facts/other.md"])
+    assert [(g["area"], g["path"], g["why"]) for g in proof["gaps"]] == [
+        ("git", None, "git cannot read the repository")
+    ]
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda _: b"",
+    "no object": lambda _: b"junk",
+    "cut": lambda data: data[: len(data) // 2],
+    "a bit": lambda data: data[:-6] + bytes([data[-6] ^ 255]) + data[-5:],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("kind", ["blob", "commit", "tree"])
+def test_a_damaged_object_is_a_gap_in_the_proof_and_no_bug(box: Box, damage: str, kind: str) -> None:
+    box.ok("init", str(box.root), "--git")
+    (box.root / "notes").write_text("of no matter\n" * 100)
+    commit(box)
+    box.set(KEY, TEXT)
+    commit(box)
+    name = git(box, "rev-parse", {"blob": "HEAD:notes", "commit": "HEAD~1", "tree": "HEAD^{tree}"}[kind]).strip()
+    path = box.root / ".git" / "objects" / name[:2] / name[2:]
+    path.chmod(0o600)
+    path.write_bytes(DAMAGES[damage](path.read_bytes()))
+    ran = box.run("forget", KEY, "--purge", "--prove", "--yes", "--json")
+    assert ran.code == 7, ran
+    assert (ran.data["how"], ran.data["tombstones"], ran.data["proof"]["found"]) == ("forgotten", 1, [])
+    assert ran.data["proof"]["gaps"]
+    assert {g["area"] for g in ran.data["proof"]["gaps"]} == {"git"}
+    assert not ran.data["proof"]["clean"]
+
+
+def test_a_file_that_cannot_be_read_is_a_gap_too(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    box.set(KEY, TEXT)
+    box.set("other", f"by {TEXT}")
+    plain = files.Folder.pieces
+
+    def pieces(self: files.Folder, name: str, *more: int) -> Any:
+        if name == "other.meta.json":
+            raise files.Unreadable("cannot read", path=name)
+        return plain(self, name, *more)
+
+    monkeypatch.setattr(files.Folder, "pieces", pieces)
+    ran = box.run("forget", KEY, "--purge", "--prove", "--yes", "--json")
+    assert ran.code == 7
+    assert [(g["area"], g["path"]) for g in ran.data["proof"]["gaps"]] == [("facts", "facts/other.meta.json")]
+    assert [t["path"] for t in ran.data["proof"]["found"]] == ["facts/other.md"]
 
 
 def test_an_episode_is_proved_too(box: Box) -> None:

@@ -1,0 +1,171 @@
+"""What the git repository of a store still holds of what was purged: every object, reachable or not.
+
+History is only looked at, never changed. What git cannot say is a gap in the proof, not an error: by then the record is
+gone, and whoever purged it must still learn what is known.
+"""
+
+import os
+
+from memcli.base import command, errors
+from memcli.base.value import Value, value
+from memcli.engine import needles
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PIECE_BYTES = 4 << 20
+_SECONDS = 3600.0
+
+
+@value
+class Git(Value):
+    """What the object store holds.
+
+    objects: looked at; holding: ids of those that hold it; reachable: how many of these a branch, tag or reflog leads to,
+    None where git does not say.
+    """
+
+    objects: int
+    holding: tuple[str, ...]
+    reachable: int | None
+
+
+def check(root: str) -> None:
+    """Raise SystemFailure when the folder lies in a repository that git cannot read: what cannot be looked at afterwards."""
+    trouble = _trouble(root)
+    if trouble:
+        raise errors.SystemFailure(
+            f"{trouble}, so nothing could be proved; nothing was erased",
+            path=root,
+            hint="git status says why; --purge without --prove erases it all the same",
+        )
+
+
+def look(root: str, wanted: "list[needles.Needle]") -> tuple[Git | None, tuple[str, ...]]:
+    """What the repository of this folder holds, None when it is in none or cannot be read; and why something was not
+    looked at."""
+    trouble = _trouble(root)
+    if trouble is None:
+        return None, ()
+    if trouble:
+        return None, (trouble,)
+    objects, holding, damaged, gaps = 0, [], 0, []
+    try:
+        for name, found in _objects(_stream(root, "cat-file", *_EVERY_OBJECT), wanted):
+            objects += 1
+            damaged += found is None
+            if found:
+                holding.append(name)
+    except errors.SystemFailure as e:
+        gaps.append(f"not every git object could be read: {e.message}; git fsck")
+    if damaged:
+        gaps.append(f"{damaged} git objects are damaged; git fsck")
+    reachable: int | None = 0
+    try:
+        reachable = _reachable(root, set(holding)) if holding else 0
+    except errors.SystemFailure as e:
+        reachable = None
+        gaps.append(f"which git objects can be reached is not known: {e.message}; git fsck")
+    return Git(objects=objects - damaged, holding=tuple(holding), reachable=reachable), tuple(gaps)
+
+
+def prefix(root: str) -> str:
+    """The way from the top of the repository to this folder, "" where git does not say."""
+    done = _run(root, "rev-parse", "--show-prefix")
+    return done.out.strip() if done.code == 0 else ""
+
+
+_EVERY_OBJECT = ("--batch-all-objects", "--batch", "--unordered", "--buffer")
+
+
+def _run(root: str, *words: str) -> command.Done:
+    try:
+        return command.run(["git", "-C", root, *words])
+    except errors.SystemFailure:
+        return command.Done(code=126, out="")
+
+
+def _stream(root: str, *words: str) -> "Iterator[bytes]":
+    return command.stream(["git", "-C", root, *words], timeout_seconds=_SECONDS)
+
+
+def _trouble(root: str) -> str | None:
+    """Why git cannot be asked, "" when it can, None where there is no repository."""
+    code = _run(root, "rev-parse", "--git-dir").code
+    if code == 0:
+        return ""
+    if not _below_git(root):
+        return None
+    return "git is not there" if code == 127 else "git cannot read the repository"
+
+
+def _below_git(path: str) -> bool:
+    while not os.path.lexists(os.path.join(path, ".git")):
+        if path == (path := os.path.dirname(path)):
+            return False
+    return True
+
+
+def _objects(stream: "Iterator[bytes]", wanted: "list[needles.Needle]") -> "Iterator[tuple[str, bool | None]]":
+    """(id, whether it holds a needle, None: it cannot be read) of each object of `git cat-file --batch`: a header line,
+    the bytes, LF."""
+    overlap = max((len(n.data) for n in wanted), default=1)
+    reader = _Reader(stream)
+    while line := reader.line():
+        name, _, rest = line.decode("ascii", "replace").partition(" ")
+        kind, _, size = rest.partition(" ")
+        if kind == "missing" and not size:
+            yield name, None
+            continue
+        if not size.isdecimal():
+            raise errors.SystemFailure("git says what memcli does not understand")
+        found, left, held = False, int(size), b""
+        while left:
+            piece = reader.take(min(left, _PIECE_BYTES))
+            left -= len(piece)
+            found = found or needles.count(held + piece, wanted) > 0
+            held = piece[-overlap:]
+        reader.take(1)
+        yield name, found
+
+
+class _Reader:
+    """Lines and so many bytes from a stream of pieces."""
+
+    def __init__(self, stream: "Iterator[bytes]") -> None:
+        self._stream = stream
+        self._held = bytearray()
+
+    def line(self) -> bytes:
+        """The next line without its LF; b"" at the end."""
+        while (end := self._held.find(b"\n")) < 0:
+            if not self._more():
+                return b""
+        found = bytes(self._held[:end])
+        del self._held[: end + 1]
+        return found
+
+    def take(self, count: int) -> bytes:
+        """So many bytes. Raises SystemFailure when there are fewer."""
+        while len(self._held) < count:
+            if not self._more():
+                raise errors.SystemFailure("git stopped half-way through an object")
+        found = bytes(self._held[:count])
+        del self._held[:count]
+        return found
+
+    def _more(self) -> bool:
+        piece = next(self._stream, b"")
+        self._held += piece
+        return bool(piece)
+
+
+def _reachable(root: str, holding: set[str]) -> int:
+    """How many of the objects a branch, tag or reflog leads to."""
+    held = b""
+    found: set[str] = set()
+    for piece in _stream(root, "rev-list", "--objects", "--all", "--reflog"):
+        *rows, held = (held + piece).split(b"\n")
+        found |= {row.split(b" ")[0].decode("ascii", "replace") for row in rows} & holding
+    return len(found)
