@@ -1,4 +1,4 @@
-"""`memcli forget` and `memcli restore`: any record, by key or id."""
+"""`memcli forget` and `memcli restore`: any record, by id; facts and procedures also by key."""
 
 from memcli.cli import session
 from memcli.cli.call import Context, Output
@@ -23,9 +23,10 @@ def forget(
 ) -> Output:
     """Put a record into the trash, where `restore` finds it for at least 30 days.
 
-    --purge erases its former values and proposals too, and leaves tombstones: salted hashes that keep the value from
-    being learned again by accident. --prove searches the whole store for it afterwards, and exits 4 when something is
-    left, 7 when something could not be looked at; git history is searched too, but never changed.
+    What a session holds in working memory is named by its id; it has no trash. --purge erases former values and proposals
+    too, and leaves tombstones: salted hashes that keep the value from being learned again by accident. --prove searches
+    the whole store for it afterwards, and exits 4 when something is left, 7 when something could not be looked at; git
+    history is searched too, but never changed.
 
     Example: memcli forget "code freeze" --yes
     Example: memcli forget "home address" --purge --prove --yes
@@ -57,7 +58,9 @@ def restore(ctx: Context, record: str, *, include_forgotten: bool = False) -> Ou
     return Output({"how": "restored", "id": back.id, "sensitivity": str(back.sensitivity)}, "restored\n")
 
 
-def _question(found: "object", purge: bool) -> str:
+def _question(found: "Forgotten", purge: bool) -> str:
+    if found.layer == "working":
+        return "Take this out of its session for good? Working memory has no trash."
     return "Erase this record and its former values for good?" if purge else "Put this record into the trash?"
 
 
@@ -102,6 +105,8 @@ def _notes(done: "Forgotten", *, dry_run: bool) -> tuple[str, ...]:
     from memcli.cli import show
 
     notes = []
+    if done.layer == "working" and not dry_run:
+        notes.append("working memory has no trash: it cannot be restored")
     if done.tombstones:
         notes.append(
             "tombstones.jsonl keeps it from being learned again by accident; it holds salted hashes, no values"

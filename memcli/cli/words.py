@@ -19,7 +19,7 @@ WORDS: dict[str, str] = {
     "new": "the key it shall have",
     "value": "the text to keep; - reads stdin",
     "text": "the text; - reads stdin",
-    "record": "a fact's key or any record's id",
+    "record": "a fact's or a procedure's key, or any record's id",
     "id": "the episode's id",
     "query": "what to look for, in plain words",
     "task": "the task, in a few words",

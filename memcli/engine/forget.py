@@ -4,9 +4,9 @@ from datetime import datetime
 
 from memcli.base import errors, ids
 from memcli.base.value import Value, value
-from memcli.engine import erase
+from memcli.engine import erase, others
 from memcli.model import keys, labels, policy
-from memcli.model.records import Episode, Fact, Former
+from memcli.model.records import Episode, Fact, Former, Procedure
 from memcli.store import archive, episodes, facts
 
 TYPE_CHECKING = False
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 class Forgotten(Value):
     """What was (or with dry_run would be) forgotten.
 
-    layer: facts or episodes; ids: of live values; erased: former values that went for good; tombstones: how many were
-    written; named_by: after a purge, keys of other facts that still name it in a relation or as their basis, "" for one
-    that is withheld; proof: what a search of the whole store found of it afterwards, None where nobody asked.
+    layer: facts, episodes, procedures, proposed/facts or working (it has no trash); ids: of live values; erased: former
+    values that went for good; tombstones: how many were written; named_by: after a purge, keys of other facts that still
+    name it in a relation or as their basis, "" for one that is withheld; proof: what a search of the whole store found of
+    it afterwards, None where nobody asked.
     """
 
     layer: str
@@ -45,7 +46,10 @@ def forget(
     tombstone: bool = True,
     dry_run: bool = False,
 ) -> Forgotten:
-    """Put a fact (by key or id) or an episode (by id) into the trash. purge: erase it there and in the archive too.
+    """Put a record into the trash. purge: erase it there and in the archive too.
+
+    ref: the key of a fact, else of a procedure; the id of any record, also of a proposal or of what a session holds in
+    mind: that is taken out of its session for good, for working memory has no trash.
 
     prove: search the whole store for what was purged (with dry_run: for what would be) and say where it still stands.
     tombstone: purge leaves salted hashes, which keep the value from being learned again by accident.
@@ -80,8 +84,8 @@ def _named_by(store: "Store", names: set[str]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def restore(store: "Store", ref: str, *, now: datetime, include_forgotten: bool = False) -> Fact | Episode:
-    """Bring back what was forgotten, expired, faded or superseded, by key or id.
+def restore(store: "Store", ref: str, *, now: datetime, include_forgotten: bool = False) -> Fact | Episode | Procedure:
+    """Bring back what was forgotten, expired, faded or superseded, by key or id; a procedure or a proposal from the trash.
 
     From the trash, and after expiry, a value comes back under its own id; a superseded one is written anew over the
     present one. include_forgotten: also one that was purged and has come back with a clone's archive.
@@ -97,7 +101,13 @@ def restore(store: "Store", ref: str, *, now: datetime, include_forgotten: bool 
             if ended is not None and policy.expired(ended, now):
                 episodes.take_out(w, ended.month, {ref: "expired"}, now, place="archive")
                 return _restore_episode(w, ended, "archive")
-        choice, live = _choose(store, ref, now)
+        try:
+            choice, live = _choose(store, ref, now)
+        except errors.NotFound:
+            other = others.restore(w, ref, now, again=include_forgotten)
+            if other is None:
+                raise
+            return other
         erase.check(w, facts.LAYER, choice.fact.key, choice.fact.text, again=include_forgotten)
         if choice.place == _UNSWEPT:
             return facts.put(w, _kept_alive(store, choice.fact, now), choice.fact)
@@ -169,6 +179,9 @@ def _what(store: "Store", ref: str, purge: bool) -> _What:
     if fact is not None:
         with facts.Shelf(store) as shelf:
             live = shelf.rivals(fact.key) or [fact]
+    elif (other := _other(store, ref, purge)) is not None:
+        done = Forgotten(layer=other.layer, ids=other.ids, erased=other.erased if purge else 0)
+        return _What(done=done, said=other.said, names=other.names)
     elif not purge:
         raise _nothing(store, ref)
     ids_of = tuple(f.id for f in live)
@@ -178,10 +191,17 @@ def _what(store: "Store", ref: str, purge: bool) -> _What:
     return _What(done=Forgotten(layer=facts.LAYER, ids=ids_of, erased=gone.count), said=gone.values, names=gone.names)
 
 
+def _other(store: "Store", ref: str, purge: bool) -> "others.Other | None":
+    """What a ref that no live fact has means else; former values of a fact come first, or a purge might hit the wrong one."""
+    if purge and not ids.valid(ref) and erase.of_key(store, keys.normal(ref), []).values:
+        return None
+    return others.find(store, ref, purge=purge)
+
+
 def _nothing(store: "Store", ref: str) -> errors.NotFound:
     from memcli.engine import missing
 
-    said, hint = "no record of this key or id", "memcli fact list, memcli episode list"
+    said, hint = "no record of this key or id", "memcli fact list, episode list, procedure list, review list, work list"
     return missing.no_fact(store, keys.normal(ref), None, said, hint=hint)
 
 
@@ -191,6 +211,10 @@ def _carry_out(store: "Store", ref: str, now: datetime, purge: bool, tombstone: 
         if episode is not None:
             return _forget_episode(w, episode, now, purge, tombstone)
         fact = find_fact(store, ref)
+        if fact is None and (other := _other(store, ref, purge)) is not None:
+            buried = others.carry_out(w, other, now, purge=purge, tombstone=tombstone)
+            erased = other.erased if purge else 0
+            return Forgotten(layer=other.layer, ids=other.ids, erased=erased, tombstones=buried)
         if fact is None:
             return _purge_former(w, ref, now, purge, tombstone)
         with facts.Shelf(store) as shelf:
@@ -259,7 +283,8 @@ def _choose(store: "Store", ref: str, now: datetime) -> tuple[Former, Fact | Non
         found = [f for f in rows if f.reason != "superseded"] + _unswept(store, live, now)
         found = found or [f for f in rows if f.reason == "superseded"]
     if not found:
-        raise errors.NotFound("nothing to restore under this key or id", hint="memcli fact history KEY")
+        hint = "memcli fact history KEY; what a session held in mind cannot come back"
+        raise errors.NotFound("nothing to restore under this key or id", hint=hint)
     if len({f.fact.id for f in found}) > 1:
         listed = ", ".join(f"{f.fact.id} ({f.reason} {f.at:%Y-%m-%d})" for f in found)
         raise errors.UsageError("several former values could be meant", hint=f"name one id: {listed}")

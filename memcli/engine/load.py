@@ -319,6 +319,8 @@ class Loader:
                 proposals.put(w, ready, old)
 
     def _put_procedure(self, number: int, made: Procedure) -> None:
+        if self._forgotten(procedures.LAYER, made.key, procedures.said(made)):
+            return
         if self.dry_run:
             how = self._procedure_against(made)[0]
         else:

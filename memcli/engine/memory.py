@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from memcli.engine.sweep import Report
     from memcli.engine.work import Kept, WorkFields
     from memcli.engine.work import Seen as Held
+    from memcli.model.records import Procedure
     from memcli.model.redact import Redacted
 
 
@@ -120,7 +121,7 @@ class Memory(memory_layers.Layers):
         dry_run: bool = False,
         now: datetime | None = None,
     ) -> "Forgotten":
-        """Put a fact (key or id) or an episode (id) into the trash; purge erases former values too.
+        """Put a fact (key or id), a procedure (key or id) or any record (id) into the trash; purge erases former values too.
 
         prove: search the whole store for it then; tombstone: purge keeps it from being learned again by accident.
         """
@@ -128,7 +129,9 @@ class Memory(memory_layers.Layers):
             self.store, ref, now=_now(now), purge=purge, prove=prove, tombstone=tombstone, dry_run=dry_run
         )
 
-    def restore(self, ref: str, *, include_forgotten: bool = False, now: datetime | None = None) -> Fact | Episode:
+    def restore(
+        self, ref: str, *, include_forgotten: bool = False, now: datetime | None = None
+    ) -> "Fact | Episode | Procedure":
         """Bring back what was forgotten, expired, faded or superseded; include_forgotten: what was purged, too."""
         return forget.restore(self.store, ref, now=_now(now), include_forgotten=include_forgotten)
 

@@ -148,5 +148,8 @@ def _paths(store: "Store", names: "Iterable[str]", layer: str) -> "Iterator[str]
     for name in names:
         if layer == episodes.LAYER:
             yield from (f"{lead}episodes/{name}.md", f"{lead}archive/episodes/{name}.jsonl")
-        else:
-            yield from (f"{lead}facts/{name}.md", f"{lead}facts/{name}.meta.json", f"{lead}archive/{name}.jsonl")
+            continue
+        former = {"facts": "archive/", "procedures": "archive/procedures/"}.get(layer)
+        yield from (f"{lead}{layer}/{name}.md", f"{lead}{layer}/{name}.meta.json")
+        if former:
+            yield f"{lead}{former}{name}.jsonl"
