@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_PIECE_BYTES = 4 << 20
+_PIECE_BYTES = 1 << 20
 _SECONDS = 3600.0
 
 
@@ -42,7 +42,7 @@ def check(root: str) -> None:
         )
 
 
-def look(root: str, wanted: "list[needles.Needle]") -> tuple[Git | None, tuple[str, ...]]:
+def look(root: str, wanted: needles.Wanted) -> tuple[Git | None, tuple[str, ...]]:
     """What the repository of this folder holds, None when it is in none or cannot be read; and why something was not
     looked at."""
     trouble = _trouble(root)
@@ -107,10 +107,9 @@ def _below_git(path: str) -> bool:
     return True
 
 
-def _objects(stream: "Iterator[bytes]", wanted: "list[needles.Needle]") -> "Iterator[tuple[str, bool | None]]":
+def _objects(stream: "Iterator[bytes]", wanted: needles.Wanted) -> "Iterator[tuple[str, bool | None]]":
     """(id, whether it holds a needle, None: it cannot be read) of each object of `git cat-file --batch`: a header line,
     the bytes, LF."""
-    overlap = max((len(n.data) for n in wanted), default=1)
     reader = _Reader(stream)
     while line := reader.line():
         name, _, rest = line.decode("ascii", "replace").partition(" ")
@@ -120,14 +119,13 @@ def _objects(stream: "Iterator[bytes]", wanted: "list[needles.Needle]") -> "Iter
             continue
         if not size.isdecimal():
             raise errors.SystemFailure("git says what memcli does not understand")
-        found, left, held = False, int(size), b""
+        search, left = needles.Search(wanted), int(size)
         while left:
             piece = reader.take(min(left, _PIECE_BYTES))
             left -= len(piece)
-            found = found or needles.count(held + piece, wanted) > 0
-            held = piece[-overlap:]
+            search.feed(piece)
         reader.take(1)
-        yield name, found
+        yield name, search.end() > 0
 
 
 class _Reader:

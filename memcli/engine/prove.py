@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from memcli.store.folder import Store
 
-_PIECE_BYTES = 4 << 20
+_PIECE_BYTES = 1 << 20
 
 
 @value
@@ -131,15 +131,12 @@ def _area(path: tuple[str, ...]) -> str:
     return path[0] if path[0] in _AREAS else "other"
 
 
-def _count_file(store: "Store", parts: tuple[str, ...], name: str, wanted: "list[needles.Needle]") -> int:
-    count = needles.count(os.fsencode(name), wanted)
-    overlap = max((len(n.data) for n in wanted), default=1)
+def _count_file(store: "Store", parts: tuple[str, ...], name: str, wanted: needles.Wanted) -> int:
+    search = needles.Search(wanted)
     with store.folder(*parts) as d:
-        lead = 0  # so much of the next piece was looked at with the one before
-        for piece in d.pieces(name, _PIECE_BYTES, overlap):
-            count += needles.count(piece, wanted) - needles.count(piece[:lead], wanted)
-            lead = min(overlap, len(piece))
-    return count
+        for piece in d.pieces(name, _PIECE_BYTES):
+            search.feed(piece)
+    return search.end() + needles.count(os.fsencode(name), wanted)
 
 
 def _paths(store: "Store", names: "Iterable[str]", layer: str) -> "Iterator[str]":
