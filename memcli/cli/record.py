@@ -1,5 +1,6 @@
 """`memcli forget` and `memcli restore`: any record, by id; facts and procedures also by key."""
 
+from memcli.base import errors
 from memcli.cli import session
 from memcli.cli.call import Context, Output
 
@@ -20,17 +21,24 @@ def forget(
     purge: bool = False,
     prove: bool = False,
     no_tombstone: bool = False,
+    stdin: bool = False,
 ) -> Output:
     """Put a record into the trash, where `restore` finds it for at least 30 days.
 
     What a session holds in working memory is named by its id; it has no trash. --purge erases former values and proposals
     too, and leaves tombstones: salted hashes that keep the value from being learned again by accident. --prove searches
     the whole store for it afterwards, and exits 4 when something is left, 7 when something could not be looked at; git
-    history is searched too, but never changed.
+    history is searched too, but never changed. With --stdin it only searches, for the text on stdin: when the record is
+    purged already, nobody else knows it.
 
     Example: memcli forget "code freeze" --yes
     Example: memcli forget "home address" --purge --prove --yes
+    Example: memcli forget "home address" --prove --stdin < text
     """
+    if stdin:
+        if purge or not prove or no_tombstone:
+            raise errors.UsageError("--stdin only searches", hint="memcli forget KEY --prove --stdin")
+        return _search(ctx, record)
     from memcli.engine import forget as engine
 
     store, now = session.store(ctx), session.now(ctx)
@@ -38,12 +46,24 @@ def forget(
         found = engine.forget(store, record, now=now, purge=purge, dry_run=True)
         session.confirm(_question(found, purge), yes=yes)
     done = engine.forget(store, record, now=now, purge=purge, prove=prove, tombstone=not no_tombstone, dry_run=dry_run)
-    word = "would forget" if dry_run else "forgotten"
-    data: dict[str, Any] = {"how": word, "layer": done.layer, "ids": list(done.ids), "erased": done.erased}
+    return _output(done, "would forget" if dry_run else "forgotten", dry_run=dry_run)
+
+
+def _search(ctx: Context, key: str) -> Output:
+    from memcli.engine import forget as engine
+    from memcli.engine import prove
+
+    proof = prove.again(session.store(ctx), key, session.text_or_stdin("-") or "")
+    return _output(engine.Forgotten(layer="facts", ids=(), proof=proof), "searched", dry_run=False)
+
+
+def _output(done: "Forgotten", how: str, *, dry_run: bool) -> Output:
+    data: dict[str, Any] = {"how": how, "layer": done.layer, "ids": list(done.ids), "erased": done.erased}
     data["named_by"] = [key or None for key in done.named_by]
     data |= {"tombstones": done.tombstones, "proof": _proof_row(done.proof) if done.proof else None}
-    erased = f", {done.erased} former values erased" if done.erased else ""
-    text = f"{word}{erased}\n" + (_proof_text(done.proof) if done.proof else "")
+    values = "former value" if done.erased == 1 else "former values"
+    erased = f", {done.erased} {values} {'would be erased' if dry_run else 'erased'}" if done.erased else ""
+    text = f"{how}{erased}\n" + (_proof_text(done.proof) if done.proof else "")
     return Output(data, text, notes=_notes(done, dry_run=dry_run), exit_code=_exit_code(done.proof, dry_run=dry_run))
 
 
@@ -77,7 +97,9 @@ def _proof_row(proof: "Proof") -> "dict[str, Any]":
         "clean": proof.clean,
         "looked": proof.looked,
         "skipped": proof.skipped,
-        "found": [{"area": t.area, "path": t.path, "count": t.count} for t in proof.found],
+        "found": [
+            {"area": t.area, "path": t.path, "count": t.count, "session": t.session or None} for t in proof.found
+        ],
         "git": {"objects": git.objects, "holding": list(git.holding), "reachable": git.reachable} if git else None,
         "gaps": [{"area": g.area, "path": g.path or None, "why": g.why} for g in proof.gaps],
     }
@@ -122,9 +144,19 @@ def _notes(done: "Forgotten", *, dry_run: bool) -> tuple[str, ...]:
         notes.append(f"{proof.skipped} links or devices were not looked into")
     if proof.found and not dry_run:
         notes.append("what is left stands in other records: memcli forget ID --purge, memcli work clear, or edit them")
+    if not dry_run:
+        notes += [_clear_session(t.session) for t in proof.found if t.session]
     if proof.git and proof.git.holding:
         notes += _git_notes(done.layer, proof)
     return tuple(notes)
+
+
+def _clear_session(named: str) -> str:
+    import shlex
+
+    from memcli.cli import show
+
+    return f"a session holds it: memcli work clear --session {show.one_line(shlex.quote(named))} --yes"
 
 
 def _git_notes(layer: str, proof: "Proof") -> list[str]:

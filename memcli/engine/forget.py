@@ -173,7 +173,8 @@ def _what(store: "Store", ref: str, purge: bool) -> _What:
     if episode is not None:
         texts = (episode.text, episode.task, *episode.findings)
         said = tuple(("", text) for text in texts if text.strip())
-        return _What(done=Forgotten(layer=episodes.LAYER, ids=(ref,)), said=said, names=(episode.month,))
+        erased = _copies(store, episode) if purge else 0
+        return _What(done=Forgotten(layer=episodes.LAYER, ids=(ref,), erased=erased), said=said, names=(episode.month,))
     fact = find_fact(store, ref)
     live: list[Fact] = []
     if fact is not None:
@@ -220,13 +221,13 @@ def _carry_out(store: "Store", ref: str, now: datetime, purge: bool, tombstone: 
         with facts.Shelf(store) as shelf:
             gone = [_whole(f, now) for f in shelf.rivals(fact.key)] or [_whole(fact, now)]
         done = Forgotten(layer=facts.LAYER, ids=tuple(f.id for f in gone))
-        buried = erase.bury(w, erase.of_key(store, fact.key, gone), now) if purge and tombstone else 0
+        before = erase.of_key(store, fact.key, gone) if purge else None
+        buried = erase.bury(w, before, now) if before is not None and tombstone else 0
         facts.remove(w, [(f, "forgotten") for f in gone], now, place="trash")
-        if not purge:
+        if before is None:
             return done
-        what = erase.of_key(store, fact.key, gone)
-        erase.carry_out(w, what, now)
-        return done.replace(erased=what.count, tombstones=buried)
+        erase.carry_out(w, erase.of_key(store, fact.key, gone), now)  # also what lies in the trash since
+        return done.replace(erased=before.count, tombstones=buried)
 
 
 def _purge_former(w: "Writing", ref: str, now: datetime, purge: bool, tombstone: bool) -> Forgotten:
@@ -246,12 +247,19 @@ def _whole(fact: Fact, now: datetime) -> Fact:
 
 def _forget_episode(w: "Writing", episode: Episode, now: datetime, purge: bool, tombstone: bool) -> Forgotten:
     buried = erase.bury_episode(w, episode, now) if purge and tombstone else 0
+    erased = _copies(w.store, episode) if purge else 0
     episodes.take_out(w, episode.month, {episode.id: "forgotten"}, now, place="trash")
-    erased = 0
     if purge:
-        erased = sum(archive.without(w.store, episodes.LAYER, episode.month, {episode.id}, p) for p in erase.PLACES)
+        for place in erase.PLACES:
+            archive.without(w.store, episodes.LAYER, episode.month, {episode.id}, place)
         erase.drop_derived(w, {episode.id})
     return Forgotten(layer=episodes.LAYER, ids=(episode.id,), erased=erased, tombstones=buried)
+
+
+def _copies(store: "Store", episode: Episode) -> int:
+    """How often archive and trash have an episode that is live: once more where it was restored after a crash."""
+    rows = (row for p in erase.PLACES for row in archive.read(store, episodes.LAYER, episode.month, p))
+    return sum(row["meta"]["id"] == episode.id for row in rows)
 
 
 def _former_episode(store: "Store", ref: str) -> tuple[Episode, str] | None:

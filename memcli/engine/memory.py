@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from memcli.engine.load import ImportOptions
     from memcli.engine.load import Report as ImportReport
     from memcli.engine.memorize import Remembered, RememberFields
+    from memcli.engine.prove import Proof
     from memcli.engine.recount import EpisodeFields
     from memcli.engine.remember import FactFields, Written
     from memcli.engine.search import Hit
@@ -128,6 +129,12 @@ class Memory(memory_layers.Layers):
         return forget.forget(
             self.store, ref, now=_now(now), purge=purge, prove=prove, tombstone=tombstone, dry_run=dry_run
         )
+
+    def prove(self, key: str, text: str) -> "Proof":
+        """Search the whole store for a text that was purged under this key, when only you know it any more."""
+        from memcli.engine import prove
+
+        return prove.again(self.store, key, text)
 
     def restore(
         self, ref: str, *, include_forgotten: bool = False, now: datetime | None = None

@@ -14,7 +14,8 @@ import stat
 from memcli.base import errors
 from memcli.base.value import Value, value
 from memcli.engine import history, needles
-from memcli.store import episodes, folder
+from memcli.model import keys, labels, redact
+from memcli.store import episodes, folder, working
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,11 +28,15 @@ _PIECE_BYTES = 1 << 20
 
 @value
 class Trace(Value):
-    """Where something still stands. area: as in Proof.looked; path: relative to the store; count: how often."""
+    """Where something still stands. area: as in Proof.looked; path: relative to the store; count: how often.
+
+    session: whose working memory it is, "" for other files, and where a label or the id itself keeps it from being said.
+    """
 
     area: str
     path: str
     count: int
+    session: str = ""
 
 
 @value
@@ -91,7 +96,8 @@ def run(store: "Store", said: "Iterable[tuple[str, str]]", *, names: "Iterable[s
             continue
         looked[_area(path)] = looked.get(_area(path), 0) + 1
         if count:
-            found.append(Trace(area=_area(path), path=shown, count=count))
+            session = _session(store, name, wanted) if _area(path) == "working" else ""
+            found.append(Trace(area=_area(path), path=shown, count=count, session=session))
     git, untold = history.look(store.root, wanted)
     return Proof(
         looked=dict(sorted(looked.items())),
@@ -101,6 +107,24 @@ def run(store: "Store", said: "Iterable[tuple[str, str]]", *, names: "Iterable[s
         paths=tuple(_paths(store, names, layer)),
         gaps=(*gaps, *(Gap(area="git", path="", why=why) for why in untold)),
     )
+
+
+def again(store: "Store", key: str, text: str) -> Proof:
+    """Search for one text once more, when only the caller knows it any more. key: that it had. Raises UsageError."""
+    if not text.strip():
+        raise errors.UsageError("there is no text to look for", hint="pass it on stdin")
+    key = keys.normal(key)
+    return run(store, [(key, text)], names=(keys.file_name(key), keys.hidden_name(key)), layer="facts")
+
+
+def _session(store: "Store", name: str, wanted: needles.Wanted) -> str:
+    """The id of the session that has this file, when nothing in it is above internal and the id itself tells nothing."""
+    for session in working.every(store):
+        if session is not None and name.startswith(working.file_name(session.id)):
+            told = max((h.sensitivity for h in session.held), default=labels.PUBLIC) <= labels.INTERNAL
+            plain = str(redact.mask(session.id)) == session.id and not needles.count(session.id.encode(), wanted)
+            return session.id if told and plain else ""
+    return ""
 
 
 def _files(store: "Store", parts: tuple[str, ...], gaps: list[Gap]) -> "Iterator[tuple[tuple[str, ...], str, bool]]":

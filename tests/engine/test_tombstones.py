@@ -360,6 +360,67 @@ def test_an_episode_is_proved_too(box: Box) -> None:
     assert (ran.code, [t["path"] for t in ran.data["proof"]["found"]]) == (4, ["facts/other.md"])
 
 
+def test_a_text_that_nobody_else_knows_any_more_is_searched_for_again(box: Box) -> None:
+    box.set(KEY, TEXT)
+    places(box, "facts")
+    purge(box)
+    assert box.run("forget", KEY, "--purge", "--prove", "--yes").code == 3
+    search = ("forget", KEY, "--prove", "--stdin")
+    before = box.tree(state=True)
+    ran = box.run(*search, "--json", stdin=f"{TEXT.upper()}\n".encode())
+    assert (ran.code, ran.data["how"], ran.data["tombstones"]) == (4, "searched", 0)
+    assert [t["path"] for t in ran.data["proof"]["found"]] == ["facts/another-key--" + box.md("another key").name[13:]]
+    assert box.tree(state=True) == before
+    assert CANARY not in ran.out + ran.err
+    box.ok("forget", "another key", "--purge", "--yes")
+    assert "left outside git: nothing" in box.ok(*search, stdin=TEXT.encode()).out
+    assert box.ok("fact", *search, stdin=TEXT.encode()).out.startswith("searched\n")
+    assert box.memory.prove(KEY, TEXT).clean
+
+
+def test_what_is_searched_for_comes_on_stdin_alone_and_forgets_nothing(box: Box) -> None:
+    box.set(KEY, TEXT)
+    for more in (("--purge", "--prove", "--yes"), ("--yes",), ("--prove", "--no-tombstone")):
+        assert box.run("forget", KEY, "--stdin", *more, stdin=TEXT.encode()).code == 2
+    assert box.run("forget", KEY, "--prove", "--stdin", stdin=b" \n").code == 2
+    assert box.run("forget", KEY, "--prove", "--stdin", stdin=TEXT.encode()).code == 4
+    assert box.get(KEY) == TEXT
+
+
+@pytest.mark.parametrize(
+    ("session", "label", "named"),
+    [
+        ("s 1; rm", "internal", True),
+        ("s", "sensitive", False),
+        (f"on {TEXT}", "public", False),
+        ("anna@corp.com", "public", False),
+    ],
+)
+def test_the_session_that_holds_it_is_named_when_its_label_allows(
+    box: Box, session: str, label: str, named: bool
+) -> None:
+    box.set(KEY, TEXT)
+    box.ok("work", "add", f"at {TEXT}", "--session", session, "--sensitivity", label)
+    ran = box.run("forget", KEY, "--purge", "--prove", "--yes", "--json")
+    assert ran.code == 4
+    assert [t["session"] for t in ran.data["proof"]["found"]] == [session if named else None]
+    assert (f"memcli work clear --session '{session}' --yes" in ran.err) == named
+    assert named or len(session) == 1 or session not in ran.out + ran.err
+
+
+def test_a_dry_run_counts_as_the_purge_does(box: Box) -> None:
+    made = box.add(TEXT)
+    for text in ("one", "two", TEXT):
+        box.set(KEY, text)
+    for ref, erased in ((KEY, 2), (made, 0)):
+        would = box.data("forget", ref, "--purge", "--dry-run")
+        assert (would["erased"], box.data("forget", ref, "--purge", "--yes")["erased"]) == (erased, erased)
+    for text in ("one more", "two more"):
+        box.set(KEY, text)
+    assert box.ok("forget", KEY, "--purge", "--dry-run").out == "would forget, 1 former value would be erased\n"
+    assert box.ok("forget", KEY, "--purge", "--yes").out == "forgotten, 1 former value erased\n"
+
+
 # Tombstones.
 
 
