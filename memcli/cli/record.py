@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from memcli.engine.forget import Forgotten
+    from memcli.engine.history import Git
     from memcli.engine.prove import Proof
 
 
@@ -100,9 +101,14 @@ def _proof_row(proof: "Proof") -> "dict[str, Any]":
         "found": [
             {"area": t.area, "path": t.path, "count": t.count, "session": t.session or None} for t in proof.found
         ],
-        "git": {"objects": git.objects, "holding": list(git.holding), "reachable": git.reachable} if git else None,
+        "git": _git_row(git) if git else None,
         "gaps": [{"area": g.area, "path": g.path or None, "why": g.why} for g in proof.gaps],
     }
+
+
+def _git_row(git: "Git") -> "dict[str, Any]":
+    row = {"objects": git.objects, "holding": list(git.holding), "reachable": git.reachable}
+    return row | {"messages": git.messages, "files": list(git.files)}
 
 
 def _proof_text(proof: "Proof") -> str:
@@ -118,8 +124,10 @@ def _proof_text(proof: "Proof") -> str:
     if proof.git:
         held, reachable = len(proof.git.holding), proof.git.reachable
         known = "an unknown number" if reachable is None else reachable
-        in_git = f"left in git: {held} objects, {known} of them reachable\n"
-        lines += [in_git] if held else [] if unread else ["left in git: nothing\n"]
+        messages = f", {proof.git.messages} of them commits or tags" if proof.git.messages else ""
+        lines += [f"left in git: {held} objects, {known} of them reachable{messages}\n"] if held else []
+        lines += [f"left in git: .git/{text.one_line(path)}\n" for path in proof.git.files]
+        lines += [] if held or proof.git.files or unread else ["left in git: nothing\n"]
     return "".join(lines)
 
 
@@ -146,7 +154,7 @@ def _notes(done: "Forgotten", *, dry_run: bool) -> tuple[str, ...]:
         notes.append("what is left stands in other records: memcli forget ID --purge, memcli work clear, or edit them")
     if not dry_run:
         notes += [_clear_session(t.session) for t in proof.found if t.session]
-    if proof.git and proof.git.holding:
+    if proof.git and (proof.git.holding or proof.git.files):
         notes += _git_notes(done.layer, proof)
     return tuple(notes)
 
@@ -164,9 +172,24 @@ def _git_notes(layer: str, proof: "Proof") -> list[str]:
     import shlex
 
     notes = []
-    if proof.git and proof.git.reachable != 0:
+    git = proof.git
+    assert git is not None
+    if len(git.holding) > git.messages and git.reachable != 0:
         paths = " ".join(f"--path {shlex.quote(p)}" for p in proof.paths)
-        how = f"--invert-paths {paths}" if layer == "facts" else "--replace-text FILE (FILE holds the text)"
+        how = (
+            f"--invert-paths {paths}" if layer != "episodes" and paths else "--replace-text FILE (FILE holds the text)"
+        )
         notes.append(f"history is removed by: git filter-repo {how}")
-    notes.append("what nothing leads to any more goes by: git reflog expire --expire=now --all && git gc --prune=now")
+    if git.messages and git.reachable != 0:
+        notes.append(
+            "messages of commits and tags are changed by: git filter-repo --replace-message FILE (it holds the text)"
+        )
+    if any(not path.startswith("logs/") for path in git.files):
+        notes.append(
+            "plain files in .git are git's notes of the last commit, merge or branch: edit or delete those named"
+        )
+    if git.holding or any(path.startswith("logs/") for path in git.files):
+        notes.append(
+            "what nothing leads to any more goes by: git reflog expire --expire=now --all && git gc --prune=now"
+        )
     return [*notes, "clones, remotes and backups have copies of their own"]

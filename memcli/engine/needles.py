@@ -71,6 +71,15 @@ def count(data: bytes, wanted: Wanted) -> int:
     return search.end()
 
 
+def shown(parts: tuple[str, ...], name: str, wanted: Wanted) -> str:
+    """A path as far as it does not itself hold what is looked for."""
+    path = (*parts, name)
+    for size in range(1, len(path) + 1):
+        if count("/".join(path[:size]).encode("utf-8", "surrogateescape"), wanted):
+            return "/".join((*path[: size - 1], "(its name holds it)"))
+    return "/".join(path)
+
+
 class Search:
     """Counts in a stream: `feed` each piece, then ask `end`. Holds no more than a piece and what may be cut by its end."""
 

@@ -87,8 +87,7 @@ def run(store: "Store", said: "Iterable[tuple[str, str]]", *, names: "Iterable[s
             skipped += 1
             continue
         path = (*parts, name)
-        in_name = needles.count("/".join(path).encode("utf-8", "surrogateescape"), wanted)
-        shown = "/".join((*parts, "(its name holds it)" if in_name else name))
+        shown = needles.shown(parts, name, wanted)
         try:
             count = _count_file(store, parts, name, wanted)
         except errors.MemcliError as e:
@@ -160,7 +159,7 @@ def _count_file(store: "Store", parts: tuple[str, ...], name: str, wanted: needl
     with store.folder(*parts) as d:
         for piece in d.pieces(name, _PIECE_BYTES):
             search.feed(piece)
-    return search.end() + needles.count(os.fsencode(name), wanted)
+    return search.end() + needles.count(os.fsencode("/".join((*parts, name))), wanted)
 
 
 def _paths(store: "Store", names: "Iterable[str]", layer: str) -> "Iterator[str]":

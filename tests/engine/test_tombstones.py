@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support import CANARY, NOW, Box, at, stamp
 
 from memcli.base import errors, files
-from memcli.engine import prove
+from memcli.engine import history, prove
 from memcli.model import words
 from memcli.store import tombstones
 
@@ -178,6 +178,10 @@ def test_a_name_that_holds_the_text_is_not_printed(box: Box) -> None:
     assert ran.code == 4
     assert CANARY not in ran.out + ran.err
     assert "facts/(its name holds it)" in ran.out
+    (box.root / f"on {CANARY}").mkdir()
+    (box.root / f"on {CANARY}" / "x").write_text("y")
+    ran = box.run("forget", KEY, "--prove", "--stdin", stdin=CANARY.encode())
+    assert CANARY not in ran.out + ran.err
 
 
 def test_links_are_counted_and_not_followed(box: Box, tmp_path: Path) -> None:
@@ -234,6 +238,43 @@ def test_git_objects_that_hold_it_are_counted_and_how_to_remove_them_is_said(box
     assert "left in git: 4 objects, 3 of them reachable" in ran.out
     assert "git filter-repo --invert-paths --path facts/home-address" in ran.err
     assert "clones, remotes and backups" in ran.err
+
+
+def test_messages_and_plain_files_of_git_are_told_apart(box: Box) -> None:
+    box.ok("init", str(box.root), "--git")
+    box.set("other", "stays")
+    git(box, "add", "-A")
+    git(box, "commit", "-q", "-m", f"She lives at\n{TEXT.upper()}")
+    git(box, "tag", "-a", "t", "-m", f"at {TEXT}")
+    git(box, "commit", "-q", "--allow-empty", "-m", "y")
+    (box.root / ".git" / "MERGE_MSG").write_text(f"Merge {TEXT}\n")
+    (box.root / ".git" / "worktrees" / "w").mkdir(parents=True)
+    (box.root / ".git" / "worktrees" / "w" / "COMMIT_EDITMSG").write_text(TEXT)
+    box.set(KEY, TEXT)
+    ran = box.ok("forget", KEY, "--purge", "--prove", "--yes")
+    assert "left in git: 2 objects, 2 of them reachable, 2 of them commits or tags\n" in ran.out
+    for path in ("MERGE_MSG", "worktrees/w/COMMIT_EDITMSG"):
+        assert f"left in git: .git/{path}\n" in ran.out
+    assert "filter-repo --replace-message" in ran.err
+    assert "--path" not in ran.err
+    assert "edit or delete" in ran.err
+    git(box, "branch", CANARY)
+    git(box, "commit", "-q", "--allow-empty", "-m", f"go to {CANARY}")
+    git(box, "commit", "-q", "--allow-empty", "-m", "z")
+    ran = box.ok("forget", KEY, "--prove", "--stdin", "--json", stdin=CANARY.encode())
+    held = ran.data["proof"]["git"]
+    assert held["messages"] == 3
+    assert {"logs/HEAD", "refs/heads/(its name holds it)", "logs/refs/heads/(its name holds it)"} <= set(held["files"])
+    assert CANARY not in ran.out + ran.err
+
+
+def test_git_s_folder_is_looked_at_up_to_a_limit(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    box.ok("init", str(box.root), "--git")
+    box.set(KEY, TEXT)
+    monkeypatch.setattr(history, "_MOST_FILES", 3)
+    ran = box.run("forget", KEY, "--purge", "--prove", "--yes", "--json")
+    assert ran.code == 7
+    assert "more than 3 files" in ran.data["proof"]["gaps"][0]["why"]
 
 
 def test_what_filter_repo_would_do_leaves_nothing(box: Box) -> None:
