@@ -206,9 +206,9 @@ def exit_codes() -> str:
             + "\n",
             "`bug` with exit 1 means that memcli itself is wrong. The line names the type of the error and the place, never a\n"
             "stored value; `MEMCLI_DEBUG=1` prints the traceback, which may show one.\n",
-            "Two commands answer with an exit code although nothing failed: `check` exits 4 when it finds an error or a\n"
-            "warning, and `import` exits 4 when every line was bad. A reader that leaves early (`memcli fact list | head -1`)\n"
-            "is no error.\n",
+            "Three commands answer with an exit code although nothing failed: `check` exits 4 when it finds an error or a\n"
+            "warning, `import` exits 4 when every line was bad, and `forget --prove` exits 4 when something is left and 7\n"
+            "when something could not be looked at. A reader that leaves early (`memcli fact list | head -1`) is no error.\n",
         ]
     )
 

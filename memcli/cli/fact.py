@@ -220,6 +220,7 @@ def forget(
     purge: bool = False,
     prove: bool = False,
     no_tombstone: bool = False,
+    stdin: bool = False,
 ) -> Output:
     """Put a fact into the trash, where `restore` finds it for at least 30 days.
 
@@ -231,7 +232,9 @@ def forget(
     """
     from memcli.cli import record
 
-    return record.forget(ctx, key, yes=yes, dry_run=dry_run, purge=purge, prove=prove, no_tombstone=no_tombstone)
+    return record.forget(
+        ctx, key, yes=yes, dry_run=dry_run, purge=purge, prove=prove, no_tombstone=no_tombstone, stdin=stdin
+    )
 
 
 def restore(ctx: Context, key: str, *, include_forgotten: bool = False) -> Output:

@@ -30,6 +30,7 @@ def propose(
     confidence: str | None = None,
     sensitivity: str | None = None,
     importance: str | None = None,
+    include_forgotten: bool = False,
 ) -> Output:
     """Propose a procedure; it is pending until somebody approves it.
 
@@ -53,6 +54,7 @@ def propose(
         sensitivity=sensitivity,
         importance=importance,
         default_kind=session.writer_kind(),
+        include_forgotten=include_forgotten,
     )
     return _changed(made, "proposed")
 

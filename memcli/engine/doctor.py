@@ -255,12 +255,13 @@ def _purged(store: "Store") -> "Iterator[Finding]":
     if held is None:
         return
     yield from (Finding(code="bad_tombstone", path=folder.TOMBSTONES, line=n) for n in held.damaged)
-    for fact in facts.every(store):
-        if held.hold(facts.LAYER, fact.key, fact.text):
-            yield Finding(code="purged", path=f"{facts.LAYER}/{fact.name}{pair.MD}")
-    for proposal in proposals.every(store):
-        if held.hold(facts.LAYER, proposal.key, proposal.text):
-            yield Finding(code="purged", path=f"{proposals.LAYER}/{proposal.name}{pair.MD}")
+    for layer, every in ((facts.LAYER, facts.every), (proposals.LAYER, proposals.every)):
+        for fact in every(store):
+            if held.hold(facts.LAYER, fact.key, fact.text):
+                yield Finding(code="purged", path=f"{layer}/{fact.name}{pair.MD}")
+    for procedure in procedures.every(store):
+        if held.hold(procedures.LAYER, procedure.key, procedures.said(procedure)):
+            yield Finding(code="purged", path=f"{procedures.LAYER}/{procedure.name}{pair.MD}")
     for entry in episodes.newest(store):
         if held.hold(episodes.LAYER, "", entry.text or entry.task):
             yield Finding(code="purged", path=f"{episodes.LAYER}/{entry.month}.md", detail=entry.id)

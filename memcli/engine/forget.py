@@ -4,9 +4,9 @@ from datetime import datetime
 
 from memcli.base import errors, ids
 from memcli.base.value import Value, value
-from memcli.engine import erase
+from memcli.engine import erase, others
 from memcli.model import keys, labels, policy
-from memcli.model.records import Episode, Fact, Former
+from memcli.model.records import Episode, Fact, Former, Procedure
 from memcli.store import archive, episodes, facts
 
 TYPE_CHECKING = False
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 class Forgotten(Value):
     """What was (or with dry_run would be) forgotten.
 
-    layer: facts or episodes; ids: of live values; erased: former values that went for good; tombstones: how many were
-    written; named_by: after a purge, keys of other facts that still name it in a relation or as their basis, "" for one
-    that is withheld; proof: what a search of the whole store found of it afterwards, None where nobody asked.
+    layer: facts, episodes, procedures, proposed/facts or working (it has no trash); ids: of live values; erased: former
+    values that went for good; tombstones: how many were written; named_by: after a purge, keys of other facts that still
+    name it in a relation or as their basis, "" for one that is withheld; proof: what a search of the whole store found of
+    it afterwards, None where nobody asked.
     """
 
     layer: str
@@ -45,16 +46,24 @@ def forget(
     tombstone: bool = True,
     dry_run: bool = False,
 ) -> Forgotten:
-    """Put a fact (by key or id) or an episode (by id) into the trash. purge: erase it there and in the archive too.
+    """Put a record into the trash. purge: erase it there and in the archive too.
+
+    ref: the key of a fact, else of a procedure; the id of any record, also of a proposal or of what a session holds in
+    mind: that is taken out of its session for good, for working memory has no trash.
 
     prove: search the whole store for what was purged (with dry_run: for what would be) and say where it still stands.
     tombstone: purge leaves salted hashes, which keep the value from being learned again by accident.
-    Raises NotFound, UsageError (prove without purge). A damaged record can be forgotten: its files go to the trash as
-    they are.
+    Raises NotFound, UsageError (prove without purge), SystemFailure before anything is erased when prove cannot read the
+    repository; what cannot be looked at afterwards is said in the proof. A damaged record can be forgotten: its files go
+    to the trash as they are.
     """
     if prove and not purge:
         raise errors.UsageError("only what is purged can be proved to be gone", hint="--purge --prove")
     what = _what(store, ref, purge)
+    if prove and not dry_run:
+        from memcli.engine import prove as search
+
+        search.check(store)
     done = what.done if dry_run else _carry_out(store, ref, now, purge, tombstone)
     if purge and done.layer == facts.LAYER:
         done = done.replace(named_by=_named_by(store, {ref, *what.done.ids, *(key for key, _ in what.said)}))
@@ -75,8 +84,8 @@ def _named_by(store: "Store", names: set[str]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def restore(store: "Store", ref: str, *, now: datetime, include_forgotten: bool = False) -> Fact | Episode:
-    """Bring back what was forgotten, expired, faded or superseded, by key or id.
+def restore(store: "Store", ref: str, *, now: datetime, include_forgotten: bool = False) -> Fact | Episode | Procedure:
+    """Bring back what was forgotten, expired, faded or superseded, by key or id; a procedure or a proposal from the trash.
 
     From the trash, and after expiry, a value comes back under its own id; a superseded one is written anew over the
     present one. include_forgotten: also one that was purged and has come back with a clone's archive.
@@ -92,7 +101,13 @@ def restore(store: "Store", ref: str, *, now: datetime, include_forgotten: bool 
             if ended is not None and policy.expired(ended, now):
                 episodes.take_out(w, ended.month, {ref: "expired"}, now, place="archive")
                 return _restore_episode(w, ended, "archive")
-        choice, live = _choose(store, ref, now)
+        try:
+            choice, live = _choose(store, ref, now)
+        except errors.NotFound:
+            other = others.restore(w, ref, now, again=include_forgotten)
+            if other is None:
+                raise
+            return other
         erase.check(w, facts.LAYER, choice.fact.key, choice.fact.text, again=include_forgotten)
         if choice.place == _UNSWEPT:
             return facts.put(w, _kept_alive(store, choice.fact, now), choice.fact)
@@ -158,12 +173,16 @@ def _what(store: "Store", ref: str, purge: bool) -> _What:
     if episode is not None:
         texts = (episode.text, episode.task, *episode.findings)
         said = tuple(("", text) for text in texts if text.strip())
-        return _What(done=Forgotten(layer=episodes.LAYER, ids=(ref,)), said=said, names=(episode.month,))
+        erased = _copies(store, episode) if purge else 0
+        return _What(done=Forgotten(layer=episodes.LAYER, ids=(ref,), erased=erased), said=said, names=(episode.month,))
     fact = find_fact(store, ref)
     live: list[Fact] = []
     if fact is not None:
         with facts.Shelf(store) as shelf:
             live = shelf.rivals(fact.key) or [fact]
+    elif (other := _other(store, ref, purge)) is not None:
+        done = Forgotten(layer=other.layer, ids=other.ids, erased=other.erased if purge else 0)
+        return _What(done=done, said=other.said, names=other.names)
     elif not purge:
         raise _nothing(store, ref)
     ids_of = tuple(f.id for f in live)
@@ -173,10 +192,17 @@ def _what(store: "Store", ref: str, purge: bool) -> _What:
     return _What(done=Forgotten(layer=facts.LAYER, ids=ids_of, erased=gone.count), said=gone.values, names=gone.names)
 
 
+def _other(store: "Store", ref: str, purge: bool) -> "others.Other | None":
+    """What a ref that no live fact has means else; former values of a fact come first, or a purge might hit the wrong one."""
+    if purge and not ids.valid(ref) and erase.of_key(store, keys.normal(ref), []).values:
+        return None
+    return others.find(store, ref, purge=purge)
+
+
 def _nothing(store: "Store", ref: str) -> errors.NotFound:
     from memcli.engine import missing
 
-    said, hint = "no record of this key or id", "memcli fact list, memcli episode list"
+    said, hint = "no record of this key or id", "memcli fact list, episode list, procedure list, review list, work list"
     return missing.no_fact(store, keys.normal(ref), None, said, hint=hint)
 
 
@@ -186,18 +212,22 @@ def _carry_out(store: "Store", ref: str, now: datetime, purge: bool, tombstone: 
         if episode is not None:
             return _forget_episode(w, episode, now, purge, tombstone)
         fact = find_fact(store, ref)
+        if fact is None and (other := _other(store, ref, purge)) is not None:
+            buried = others.carry_out(w, other, now, purge=purge, tombstone=tombstone)
+            erased = other.erased if purge else 0
+            return Forgotten(layer=other.layer, ids=other.ids, erased=erased, tombstones=buried)
         if fact is None:
             return _purge_former(w, ref, now, purge, tombstone)
         with facts.Shelf(store) as shelf:
             gone = [_whole(f, now) for f in shelf.rivals(fact.key)] or [_whole(fact, now)]
         done = Forgotten(layer=facts.LAYER, ids=tuple(f.id for f in gone))
-        buried = erase.bury(w, erase.of_key(store, fact.key, gone), now) if purge and tombstone else 0
+        before = erase.of_key(store, fact.key, gone) if purge else None
+        buried = erase.bury(w, before, now) if before is not None and tombstone else 0
         facts.remove(w, [(f, "forgotten") for f in gone], now, place="trash")
-        if not purge:
+        if before is None:
             return done
-        what = erase.of_key(store, fact.key, gone)
-        erase.carry_out(w, what, now)
-        return done.replace(erased=what.count, tombstones=buried)
+        erase.carry_out(w, erase.of_key(store, fact.key, gone), now)  # also what lies in the trash since
+        return done.replace(erased=before.count, tombstones=buried)
 
 
 def _purge_former(w: "Writing", ref: str, now: datetime, purge: bool, tombstone: bool) -> Forgotten:
@@ -217,12 +247,19 @@ def _whole(fact: Fact, now: datetime) -> Fact:
 
 def _forget_episode(w: "Writing", episode: Episode, now: datetime, purge: bool, tombstone: bool) -> Forgotten:
     buried = erase.bury_episode(w, episode, now) if purge and tombstone else 0
+    erased = _copies(w.store, episode) if purge else 0
     episodes.take_out(w, episode.month, {episode.id: "forgotten"}, now, place="trash")
-    erased = 0
     if purge:
-        erased = sum(archive.without(w.store, episodes.LAYER, episode.month, {episode.id}, p) for p in erase.PLACES)
+        for place in erase.PLACES:
+            archive.without(w.store, episodes.LAYER, episode.month, {episode.id}, place)
         erase.drop_derived(w, {episode.id})
     return Forgotten(layer=episodes.LAYER, ids=(episode.id,), erased=erased, tombstones=buried)
+
+
+def _copies(store: "Store", episode: Episode) -> int:
+    """How often archive and trash have an episode that is live: once more where it was restored after a crash."""
+    rows = (row for p in erase.PLACES for row in archive.read(store, episodes.LAYER, episode.month, p))
+    return sum(row["meta"]["id"] == episode.id for row in rows)
 
 
 def _former_episode(store: "Store", ref: str) -> tuple[Episode, str] | None:
@@ -254,7 +291,8 @@ def _choose(store: "Store", ref: str, now: datetime) -> tuple[Former, Fact | Non
         found = [f for f in rows if f.reason != "superseded"] + _unswept(store, live, now)
         found = found or [f for f in rows if f.reason == "superseded"]
     if not found:
-        raise errors.NotFound("nothing to restore under this key or id", hint="memcli fact history KEY")
+        hint = "memcli fact history KEY; what a session held in mind cannot come back"
+        raise errors.NotFound("nothing to restore under this key or id", hint=hint)
     if len({f.fact.id for f in found}) > 1:
         listed = ", ".join(f"{f.fact.id} ({f.reason} {f.at:%Y-%m-%d})" for f in found)
         raise errors.UsageError("several former values could be meant", hint=f"name one id: {listed}")

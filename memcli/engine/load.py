@@ -349,6 +349,8 @@ class Loader:
             self._tray.rows.append((number, made))
 
     def _put_procedure(self, number: int, made: Procedure) -> None:
+        if self._forgotten(procedures.LAYER, made.key, procedures.said(made)):
+            return
         if self.dry_run:
             how = self._procedure_against(made)[0]
         else:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from memcli.engine.load import ImportOptions
     from memcli.engine.load import Report as ImportReport
     from memcli.engine.memorize import Remembered, RememberFields
+    from memcli.engine.prove import Proof
     from memcli.engine.recount import EpisodeFields
     from memcli.engine.remember import FactFields, Written
     from memcli.engine.search import Hit
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from memcli.engine.sync import Synced
     from memcli.engine.work import Kept, WorkFields
     from memcli.engine.work import Seen as Held
+    from memcli.model.records import Procedure
     from memcli.model.redact import Redacted
 
 
@@ -137,7 +139,7 @@ class Memory(memory_layers.Layers):
         dry_run: bool = False,
         now: datetime | None = None,
     ) -> "Forgotten":
-        """Put a fact (key or id) or an episode (id) into the trash; purge erases former values too.
+        """Put a fact (key or id), a procedure (key or id) or any record (id) into the trash; purge erases former values too.
 
         prove: search the whole store for it then; tombstone: purge keeps it from being learned again by accident.
         """
@@ -145,7 +147,15 @@ class Memory(memory_layers.Layers):
             self.store, ref, now=_now(now), purge=purge, prove=prove, tombstone=tombstone, dry_run=dry_run
         )
 
-    def restore(self, ref: str, *, include_forgotten: bool = False, now: datetime | None = None) -> Fact | Episode:
+    def prove(self, key: str, text: str) -> "Proof":
+        """Search the whole store for a text that was purged under this key, when only you know it any more."""
+        from memcli.engine import prove
+
+        return prove.again(self.store, key, text)
+
+    def restore(
+        self, ref: str, *, include_forgotten: bool = False, now: datetime | None = None
+    ) -> "Fact | Episode | Procedure":
         """Bring back what was forgotten, expired, faded or superseded; include_forgotten: what was purged, too."""
         return forget.restore(self.store, ref, now=_now(now), include_forgotten=include_forgotten)
 

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from memcli.base import clock, errors, files, ids, sha256
 from memcli.base.value import as_dict
-from memcli.engine import intake
+from memcli.engine import erase, intake
 from memcli.model import keys, labels, policy, records, redact
 from memcli.model.records import Procedure, Step
 from memcli.store import procedures
@@ -48,8 +48,12 @@ def propose(
     sensitivity: "str | Sensitivity | None" = None,
     importance: "str | float | None" = None,
     default_kind: str = "unknown",
+    include_forgotten: bool = False,
 ) -> Procedure:
-    """Keep a new procedure as pending. Raises UsageError without steps, Exists, SecretFound, Locked."""
+    """Keep a new procedure as pending. include_forgotten: also one that was purged.
+
+    Raises UsageError without steps, Exists, SecretFound, Purged, Locked.
+    """
     key = keys.normal(key)
     if not any(s.action.strip() for s in steps):
         raise errors.UsageError("a procedure needs steps", hint='--step "NAME: WHAT TO DO", once a step')
@@ -79,6 +83,7 @@ def propose(
     with store.writing() as w:
         if procedures.get(store, key) is not None:
             raise errors.Exists("a procedure of this key exists", hint="memcli procedure show KEY")
+        erase.check(w, procedures.LAYER, key, procedures.said(made), again=include_forgotten)
         procedures.put(w, made)
     return made
 

@@ -61,8 +61,7 @@ def put(w: "Writing", procedure: Procedure, old: Procedure | None = None, *, at:
     new_value = old is None or old.id != procedure.id
     same_md, same_side = (None, None) if new_value or old is None or old.file_state != "ok" else encode(old)
     if new_value and old is not None and at is not None:
-        meta = sidecar.encode(_meta(old))
-        archive.append(w, LAYER, old.name, archive.line("superseded", at, LAYER, old.name, meta, _front(old), old.text))
+        archive.append(w, LAYER, old.name, _archived(old, "superseded", at))
     with w.store.folder(LAYER, create=True) as folder:
         if old is None:
             pair.check_free(folder, name)
@@ -76,6 +75,24 @@ def put(w: "Writing", procedure: Procedure, old: Procedure | None = None, *, at:
             side=None if side == same_side else side,
             new_value=new_value,
         )
+
+
+def remove(w: "Writing", gone: list[Procedure], at: datetime) -> None:
+    """Take procedures out after they lie, synced, in the trash."""
+    archive.append_many(w, LAYER, [(p.name, _archived(p, "forgotten", at)) for p in gone], "trash")
+    with w.store.folder(LAYER) as folder:
+        pair.drop(w, folder, LAYER, [p.name for p in gone])
+
+
+def former(store: "Store", name: str, place: str) -> list[Procedure]:
+    """The procedures kept under a file name in the archive or the trash, oldest first; damaged lines left out."""
+    return [p for row in archive.read(store, LAYER, name, place) if (p := _from_row(row)) is not None]
+
+
+def said(procedure: Procedure) -> str:
+    """What a procedure says, as its tombstone has it (docs/format.md §10): the text, then a line for each step."""
+    lines = [f"{s.name}: {s.action}" if s.name else s.action for s in procedure.steps]
+    return "\n".join(line for line in (procedure.text, *lines) if line)
 
 
 def encode(procedure: Procedure) -> tuple[bytes, bytes]:
@@ -140,6 +157,32 @@ def _step(raw: "dict[str, Any]") -> Step:
 def of_pair(p: "Pair") -> Procedure:
     """The procedure that a pair of files holds, wherever it lies."""
     return _procedure(p)
+
+
+def _archived(procedure: Procedure, reason: str, at: datetime) -> bytes:
+    meta = sidecar.encode(_meta(procedure))
+    return archive.line(reason, at, LAYER, procedure.name, meta, _front(procedure), procedure.text)
+
+
+def _from_row(row: "dict[str, Any]") -> Procedure | None:
+    try:
+        meta = sidecar.decode(dict(row["meta"]))
+    except errors.BadData:
+        return None
+    label = labels.stored_sensitivity(row["header"].get("sensitivity")) or labels.PUBLIC
+    p = pair.Pair(
+        name=row["name"],
+        header=row["header"],
+        text=row["text"],
+        meta=meta,
+        sensitivity=max(meta["sensitivity"], label),
+        state="ok",
+        problem="",
+        modified=0.0,
+        served=b"",
+        side=b"",
+    )
+    return _procedure(p).replace(digest="")
 
 
 def _procedure(p: "Pair") -> Procedure:

@@ -103,6 +103,8 @@ _WHOLE = (
     ("archive", "procedures"),
     (".memcli", "trash", "facts"),
     (".memcli", "trash", "episodes"),
+    (".memcli", "trash", "procedures"),
+    (".memcli", "trash", "proposed", "facts"),
 )
 
 

@@ -103,6 +103,17 @@ def episode_case(name: str, before: tuple[Argv, ...], command: Argv, *, read_at:
     return Case(name=name, prepare=prepare, command=command, readings=readings, writer=WRITER, recovery=DOCTOR)
 
 
+def procedure_case(name: str, before: tuple[Argv, ...], command: Argv) -> Case:
+    readings = (
+        memcli("procedure", "list", "--clearance", "restricted", "--json"),
+        memcli("procedure", "show", KEY, "--json"),
+        memcli("context", "--task-type", "release"),
+    )
+    prepare = (INIT, OTHER, WAY, *before)
+    return Case(name=name, prepare=prepare, command=command, readings=readings, writer=WRITER, recovery=DOCTOR)
+
+
+WAY = memcli("procedure", "propose", KEY, "--step", "Ship: make ship", "--task-type", "release", now=NOW)
 EPISODE = memcli("episode", "add", "Moved the webhooks;\nreplayed 214 of them.", "--task", "Move billing", now=ACT)
 LASTING = memcli("episode", "add", "An earlier one.", now=NOW)
 BRIEF = memcli("episode", "add", "Brief.", "--ttl", "30m", now=NOW)
@@ -212,6 +223,9 @@ NEWER = [  # some kills in a normal run, every one with -m full
         writer=WRITER,
         recovery=DOCTOR,
     ),
+    procedure_case("forget a procedure", (), memcli("forget", KEY, "--yes", now=ACT)),
+    procedure_case("restore a procedure", (memcli("forget", KEY, "--yes", now=NOW),), memcli("restore", KEY, now=ACT)),
+    procedure_case("purge a procedure", (), memcli("forget", KEY, "--purge", "--yes", now=ACT)),
     fact_case("purge", old(PLAIN, "internal"), memcli(*PURGE, now=ACT)),
     fact_case(
         "set though purged",
@@ -308,12 +322,16 @@ def test_a_power_cut_after_a_kill_and_another_try(rig: Rig) -> None:
     judge([powerloss.check_after_kill(rig, point) for point in rig.points(("before",), syncs)])
 
 
-GOING = ["forget", "sweep a fact"]
+GOING = {
+    "forget": memcli("fact", "get", KEY, "--reveal"),
+    "sweep a fact": memcli("fact", "get", KEY, "--reveal"),
+    "forget a procedure": memcli("procedure", "show", KEY, "--reveal"),
+}
 
 
 @pytest.mark.also_full
 @pytest.mark.parametrize("cut", [False, True], ids=["kill", "power cut"])
-@pytest.mark.parametrize("case", [c for c in (*CASES, *MORE) if c.name in GOING], ids=lambda c: c.name)
+@pytest.mark.parametrize("case", [c for c in (*CASES, *MORE, *NEWER) if c.name in GOING], ids=lambda c: c.name)
 def test_what_was_being_taken_out_can_be_restored(
     case: Case, cut: bool, server: Server, scratch: pathlib.Path, request: pytest.FixtureRequest
 ) -> None:
@@ -328,9 +346,10 @@ def test_what_was_being_taken_out_can_be_restored(
                 mark.write(store)
             else:
                 rig.run(mark, store)
-            rig.ask(memcli("fact", "restore", KEY), store)
-            seen = rig.ask(memcli("fact", "get", KEY, "--reveal"), store)
-            lost += [f"{mark}: {seen}"] if seen.out != f"{PLAIN}\n" else []
+            rig.ask(memcli("restore", KEY), store)
+            seen = rig.ask(GOING[case.name], store)
+            there = "make ship" if case.name == "forget a procedure" else f"{PLAIN}\n"
+            lost += [f"{mark}: {seen}"] if there not in seen.out else []
     assert len(marks) >= 10
     assert lost == []
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import CANARY, NOW, Box, at, stamp
 
-from memcli.base import errors
-from memcli.engine import prove
+from memcli.base import errors, files
+from memcli.engine import history, prove
 from memcli.model import words
 from memcli.store import tombstones
 
@@ -178,6 +178,10 @@ def test_a_name_that_holds_the_text_is_not_printed(box: Box) -> None:
     assert ran.code == 4
     assert CANARY not in ran.out + ran.err
     assert "facts/(its name holds it)" in ran.out
+    (box.root / f"on {CANARY}").mkdir()
+    (box.root / f"on {CANARY}" / "x").write_text("y")
+    ran = box.run("forget", KEY, "--prove", "--stdin", stdin=CANARY.encode())
+    assert CANARY not in ran.out + ran.err
 
 
 def test_links_are_counted_and_not_followed(box: Box, tmp_path: Path) -> None:
@@ -236,6 +240,43 @@ def test_git_objects_that_hold_it_are_counted_and_how_to_remove_them_is_said(box
     assert "clones, remotes and backups" in ran.err
 
 
+def test_messages_and_plain_files_of_git_are_told_apart(box: Box) -> None:
+    box.ok("init", str(box.root), "--git")
+    box.set("other", "stays")
+    git(box, "add", "-A")
+    git(box, "commit", "-q", "-m", f"She lives at\n{TEXT.upper()}")
+    git(box, "tag", "-a", "t", "-m", f"at {TEXT}")
+    git(box, "commit", "-q", "--allow-empty", "-m", "y")
+    (box.root / ".git" / "MERGE_MSG").write_text(f"Merge {TEXT}\n")
+    (box.root / ".git" / "worktrees" / "w").mkdir(parents=True)
+    (box.root / ".git" / "worktrees" / "w" / "COMMIT_EDITMSG").write_text(TEXT)
+    box.set(KEY, TEXT)
+    ran = box.ok("forget", KEY, "--purge", "--prove", "--yes")
+    assert "left in git: 2 objects, 2 of them reachable, 2 of them commits or tags\n" in ran.out
+    for path in ("MERGE_MSG", "worktrees/w/COMMIT_EDITMSG"):
+        assert f"left in git: .git/{path}\n" in ran.out
+    assert "filter-repo --replace-message" in ran.err
+    assert "--path" not in ran.err
+    assert "edit or delete" in ran.err
+    git(box, "branch", CANARY)
+    git(box, "commit", "-q", "--allow-empty", "-m", f"go to {CANARY}")
+    git(box, "commit", "-q", "--allow-empty", "-m", "z")
+    ran = box.ok("forget", KEY, "--prove", "--stdin", "--json", stdin=CANARY.encode())
+    held = ran.data["proof"]["git"]
+    assert held["messages"] == 3
+    assert {"logs/HEAD", "refs/heads/(its name holds it)", "logs/refs/heads/(its name holds it)"} <= set(held["files"])
+    assert CANARY not in ran.out + ran.err
+
+
+def test_git_s_folder_is_looked_at_up_to_a_limit(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    box.ok("init", str(box.root), "--git")
+    box.set(KEY, TEXT)
+    monkeypatch.setattr(history, "_MOST_FILES", 3)
+    ran = box.run("forget", KEY, "--purge", "--prove", "--yes", "--json")
+    assert ran.code == 7
+    assert "more than 3 files" in ran.data["proof"]["gaps"][0]["why"]
+
+
 def test_what_filter_repo_would_do_leaves_nothing(box: Box) -> None:
     """The advice itself: with the named paths out of every commit and a gc, the proof is clean."""
     box.ok("init", str(box.root), "--git")
@@ -265,10 +306,92 @@ def test_what_filter_repo_would_do_leaves_nothing(box: Box) -> None:
     assert box.get("other") == "stays"
 
 
-def test_a_repository_that_git_cannot_read_is_an_error_not_a_clean_proof(box: Box) -> None:
+def unreadable(box: Box, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repository that cannot be asked: none in the folder, no git to ask, or it belongs to somebody else."""
+    if how == "no repository":
+        (box.root / ".git").mkdir()
+        return
+    box.ok("init", str(box.root), "--git")
+    if how == "no git":
+        monkeypatch.setenv("PATH", str(box.root / "nothing"))
+    else:
+        monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+
+
+@pytest.mark.parametrize("how", ["no repository", "no git", "another owner"])
+def test_where_git_cannot_be_asked_nothing_is_erased(box: Box, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     box.set(KEY, TEXT)
-    (box.root / ".git").mkdir()
-    assert box.run("forget", KEY, "--purge", "--prove", "--yes").code == 7
+    unreadable(box, how, monkeypatch)
+    before = box.tree(state=True)
+    ran = box.run("forget", KEY, "--purge", "--prove", "--yes", "--json")
+    assert (ran.code, ran.error["code"]) == (7, "system")
+    assert "nothing was erased" in ran.err
+    assert box.tree(state=True) == before
+    ran = box.run("forget", KEY, "--purge", "--prove", "--dry-run")
+    assert ran.code == 7
+    assert "not looked at: git" in ran.out
+    assert "left: facts" in ran.out
+    box.ok("forget", KEY, "--purge", "--yes")
+    assert residue(box) == set()
+
+
+def test_where_git_fails_afterwards_what_is_known_is_said(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    box.set(KEY, TEXT)
+    box.set("other", f"by {TEXT}")
+    unreadable(box, "another owner", monkeypatch)
+    monkeypatch.setattr(prove, "check", lambda _: None)  # it went wrong only after this
+    ran = box.run("forget", KEY, "--purge", "--prove", "--yes", "--json")
+    assert (ran.code, ran.data["how"], ran.data["tombstones"]) == (7, "forgotten", 1)
+    proof = ran.data["proof"]
+    assert (proof["clean"], proof["git"], [t["path"] for t in proof["found"]]) == (False, None, ["facts/other.md"])
+    assert [(g["area"], g["path"], g["why"]) for g in proof["gaps"]] == [
+        ("git", None, "git cannot read the repository")
+    ]
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda _: b"",
+    "no object": lambda _: b"junk",
+    "cut": lambda data: data[: len(data) // 2],
+    "a bit": lambda data: data[:-6] + bytes([data[-6] ^ 255]) + data[-5:],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("kind", ["blob", "commit", "tree"])
+def test_a_damaged_object_is_a_gap_in_the_proof_and_no_bug(box: Box, damage: str, kind: str) -> None:
+    box.ok("init", str(box.root), "--git")
+    (box.root / "notes").write_text("of no matter\n" * 100)
+    commit(box)
+    box.set(KEY, TEXT)
+    commit(box)
+    name = git(box, "rev-parse", {"blob": "HEAD:notes", "commit": "HEAD~1", "tree": "HEAD^{tree}"}[kind]).strip()
+    path = box.root / ".git" / "objects" / name[:2] / name[2:]
+    path.chmod(0o600)
+    path.write_bytes(DAMAGES[damage](path.read_bytes()))
+    ran = box.run("forget", KEY, "--purge", "--prove", "--yes", "--json")
+    assert ran.code == 7, ran
+    assert (ran.data["how"], ran.data["tombstones"], ran.data["proof"]["found"]) == ("forgotten", 1, [])
+    assert ran.data["proof"]["gaps"]
+    assert {g["area"] for g in ran.data["proof"]["gaps"]} == {"git"}
+    assert not ran.data["proof"]["clean"]
+
+
+def test_a_file_that_cannot_be_read_is_a_gap_too(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    box.set(KEY, TEXT)
+    box.set("other", f"by {TEXT}")
+    plain = files.Folder.pieces
+
+    def pieces(self: files.Folder, name: str, *more: int) -> Any:
+        if name == "other.meta.json":
+            raise files.Unreadable("cannot read", path=name)
+        return plain(self, name, *more)
+
+    monkeypatch.setattr(files.Folder, "pieces", pieces)
+    ran = box.run("forget", KEY, "--purge", "--prove", "--yes", "--json")
+    assert ran.code == 7
+    assert [(g["area"], g["path"]) for g in ran.data["proof"]["gaps"]] == [("facts", "facts/other.meta.json")]
+    assert [t["path"] for t in ran.data["proof"]["found"]] == ["facts/other.md"]
 
 
 def test_an_episode_is_proved_too(box: Box) -> None:
@@ -276,6 +399,67 @@ def test_an_episode_is_proved_too(box: Box) -> None:
     box.set("other", f"She told me: {TEXT}")
     ran = box.run("forget", made, "--purge", "--prove", "--yes", "--json")
     assert (ran.code, [t["path"] for t in ran.data["proof"]["found"]]) == (4, ["facts/other.md"])
+
+
+def test_a_text_that_nobody_else_knows_any_more_is_searched_for_again(box: Box) -> None:
+    box.set(KEY, TEXT)
+    places(box, "facts")
+    purge(box)
+    assert box.run("forget", KEY, "--purge", "--prove", "--yes").code == 3
+    search = ("forget", KEY, "--prove", "--stdin")
+    before = box.tree(state=True)
+    ran = box.run(*search, "--json", stdin=f"{TEXT.upper()}\n".encode())
+    assert (ran.code, ran.data["how"], ran.data["tombstones"]) == (4, "searched", 0)
+    assert [t["path"] for t in ran.data["proof"]["found"]] == ["facts/another-key--" + box.md("another key").name[13:]]
+    assert box.tree(state=True) == before
+    assert CANARY not in ran.out + ran.err
+    box.ok("forget", "another key", "--purge", "--yes")
+    assert "left outside git: nothing" in box.ok(*search, stdin=TEXT.encode()).out
+    assert box.ok("fact", *search, stdin=TEXT.encode()).out.startswith("searched\n")
+    assert box.memory.prove(KEY, TEXT).clean
+
+
+def test_what_is_searched_for_comes_on_stdin_alone_and_forgets_nothing(box: Box) -> None:
+    box.set(KEY, TEXT)
+    for more in (("--purge", "--prove", "--yes"), ("--yes",), ("--prove", "--no-tombstone")):
+        assert box.run("forget", KEY, "--stdin", *more, stdin=TEXT.encode()).code == 2
+    assert box.run("forget", KEY, "--prove", "--stdin", stdin=b" \n").code == 2
+    assert box.run("forget", KEY, "--prove", "--stdin", stdin=TEXT.encode()).code == 4
+    assert box.get(KEY) == TEXT
+
+
+@pytest.mark.parametrize(
+    ("session", "label", "named"),
+    [
+        ("s 1; rm", "internal", True),
+        ("s", "sensitive", False),
+        (f"on {TEXT}", "public", False),
+        ("anna@corp.com", "public", False),
+    ],
+)
+def test_the_session_that_holds_it_is_named_when_its_label_allows(
+    box: Box, session: str, label: str, named: bool
+) -> None:
+    box.set(KEY, TEXT)
+    box.ok("work", "add", f"at {TEXT}", "--session", session, "--sensitivity", label)
+    ran = box.run("forget", KEY, "--purge", "--prove", "--yes", "--json")
+    assert ran.code == 4
+    assert [t["session"] for t in ran.data["proof"]["found"]] == [session if named else None]
+    assert (f"memcli work clear --session '{session}' --yes" in ran.err) == named
+    assert named or len(session) == 1 or session not in ran.out + ran.err
+
+
+def test_a_dry_run_counts_as_the_purge_does(box: Box) -> None:
+    made = box.add(TEXT)
+    for text in ("one", "two", TEXT):
+        box.set(KEY, text)
+    for ref, erased in ((KEY, 2), (made, 0)):
+        would = box.data("forget", ref, "--purge", "--dry-run")
+        assert (would["erased"], box.data("forget", ref, "--purge", "--yes")["erased"]) == (erased, erased)
+    for text in ("one more", "two more"):
+        box.set(KEY, text)
+    assert box.ok("forget", KEY, "--purge", "--dry-run").out == "would forget, 1 former value would be erased\n"
+    assert box.ok("forget", KEY, "--purge", "--yes").out == "forgotten, 1 former value erased\n"
 
 
 # Tombstones.
