@@ -29,15 +29,16 @@ def every(store: "Store") -> "Iterator[SourceRecord]":
 class Blocked:
     """Which sources are not served: those on the block list, and those whose record is damaged (it may be a block).
 
-    trust: by id the trust of every source whose record can be read.
+    trust: by id the trust of every source whose record can be read; untrusted: ids of those that are pages or imports.
     """
 
-    __slots__ = ("_damaged", "_ids", "trust")
+    __slots__ = ("_damaged", "_ids", "trust", "untrusted")
 
     def __init__(self, store: "Store") -> None:
         self._ids = set()
         self._damaged = set()
         self.trust: dict[str, float] = {}
+        self.untrusted: set[str] = set()
         with store.folder(LAYER) as folder:
             for name in (n for n in folder.names() if n.endswith(SUFFIX) and not n.startswith(".")):
                 found = _read(folder, name)
@@ -45,6 +46,8 @@ class Blocked:
                     self._damaged.add(name)
                     continue
                 self.trust[found.id] = found.trust
+                if found.kind in labels.UNTRUSTED_KINDS:
+                    self.untrusted.add(found.id)
                 if found.list == "block":
                     self._ids.add(found.id)
 

@@ -104,7 +104,7 @@ FIELDS: dict[str, str] = {
     "context": "nonce at task clearance budget facts episodes procedures account text",
     "recall": "query goal queries verdict answer working facts episodes confidence trust contradictions concepts retrieved kept "
     "returned dropped withheld",
-    "retrieve": "working facts episodes procedures summary withheld",
+    "retrieve": "working facts episodes procedures summary quarantined withheld",
     "forget": "how layer ids erased",
     "restore": "how id sensitivity",
     "sweep": "actions skipped counts",
