@@ -97,14 +97,9 @@ def graph(
 
 
 def _graph(ctx: Context, key: str | None, clearance: str) -> "Graph":
-    from memcli.engine import missing, relations
+    from memcli.engine import relations
 
-    store, now, limit = session.store(ctx), session.now(ctx), labels.sensitivity(clearance)
-    found = relations.Graph(store, now, limit)
-    if key is not None and keys.normal(key) not in found.facts:
-        message = "no current fact of this key that you may see"
-        raise missing.no_fact(store, keys.normal(key), now, message, clearance=limit)
-    return found
+    return relations.around(session.store(ctx), key, session.now(ctx), labels.sensitivity(clearance))
 
 
 def _edge(edge: "Edge") -> "dict[str, object]":

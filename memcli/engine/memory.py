@@ -73,7 +73,7 @@ class Memory(memory_layers.Layers):
         return remember.set_fact(self.store, key, text, now=_now(now), **fields)
 
     def get_fact(self, key: str, *, reveal: bool = False, now: datetime | None = None) -> Fact:
-        """The current fact of a key. Raises NotFound, and Withheld above internal unless reveal is given."""
+        """The current fact of a key. Raises NotFound, Withheld above internal unless reveal is given, and Blocked."""
         fact = facts.get(self.store, keys.normal(key))
         if fact is None or not policy.current(fact, _now(now), self.store.settings):
             from memcli.engine import missing
@@ -81,6 +81,7 @@ class Memory(memory_layers.Layers):
             raise missing.no_fact(self.store, keys.normal(key), _now(now), "no current fact of this key", hint="")
         if fact.sensitivity > labels.INTERNAL and not reveal:
             raise errors.Withheld("this fact is withheld: its label is above internal", hint="reveal=True")
+        self.store.check_served(fact.source.id)
         return fact
 
     def facts(
@@ -103,8 +104,9 @@ class Memory(memory_layers.Layers):
         return remember.rename_fact(self.store, key, new_key, now=_now(now))[0]
 
     def history(self, key: str) -> list[Former]:
-        """Former values of a key, newest first, whatever their label."""
-        return forget.history(self.store, key)
+        """Former values of a key, newest first, whatever their label; without those of a blocked source."""
+        blocked = self.store.blocked()
+        return [f for f in forget.history(self.store, key) if f.fact.source.id not in blocked]
 
     def adopt(self, key: str, *, sensitivity: str | None = None, now: datetime | None = None) -> "Written":
         """Take over what a person made or edited by hand."""
@@ -193,12 +195,13 @@ class Memory(memory_layers.Layers):
         return work.add_item(self.store, session, text, role=role, now=_now(now), **fields)
 
     def work_get(self, session: str, key: str, *, reveal: bool = False, now: datetime | None = None) -> str:
-        """The value of a session's key. Raises NotFound, and Withheld above internal unless reveal is given."""
+        """The value of a session's key. Raises NotFound, Withheld above internal unless reveal is given, and Blocked."""
         from memcli.engine import work
 
         found = work.get(self.store, session, key, now=_now(now))
         if found.sensitivity > labels.INTERNAL and not reveal:
             raise errors.Withheld("this entry is withheld: its label is above internal", hint="reveal=True")
+        self.store.check_served(found.source.id, "this entry")
         return found.text
 
     def work_list(

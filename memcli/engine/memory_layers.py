@@ -111,6 +111,7 @@ class Layers:
         if found is None or policy.expired(found, instant(now)):
             raise errors.NotFound("no episode of this id")
         _check_open(found.sensitivity, reveal)
+        self.store.check_served(found.source.id, "this episode")
         return found
 
     # Opinions, checks
@@ -197,13 +198,7 @@ class Layers:
     def _graph(self, key: str | None, clearance: str, now: datetime | None) -> "Graph":
         from memcli.engine import relations
 
-        found = relations.Graph(self.store, instant(now), labels.sensitivity(clearance))
-        if key is not None and keys.normal(key) not in found.facts:
-            from memcli.engine import missing
-
-            message, limit = "no current fact of this key that you may see", labels.sensitivity(clearance)
-            raise missing.no_fact(self.store, keys.normal(key), instant(now), message, clearance=limit)
-        return found
+        return relations.around(self.store, key, instant(now), labels.sensitivity(clearance))
 
     # Procedures
 
@@ -263,6 +258,7 @@ class Layers:
         if found is None:
             raise errors.NotFound("no procedure of this key")
         _check_open(found.sensitivity, reveal)
+        self.store.check_served(found.source.id, "this procedure")
         return found
 
     # Sources

@@ -157,12 +157,13 @@ def write_skill(store: "Store", key: str, directory: str, *, force: bool = False
     """Write an approved procedure as NAME/SKILL.md below a folder; the path.
 
     A SKILL.md that is not an export of this procedure, or was edited since, is only replaced with force.
-    Raises NotFound, Exists, and what `skill` raises.
+    Raises NotFound, Exists, Blocked, and what `skill` raises.
     """
     found = procedures.get(store, keys.normal(key))
     if found is None:
         raise errors.NotFound("no procedure of this key", hint="memcli procedure list")
     name, text = skill(found)
+    store.check_served(found.source.id, "this procedure")
     made = _signed(str.__str__(redact.mask(text)))
     base, parts = files.absolute(directory), [name]
     while not os.path.isdir(base) and os.path.dirname(base) != base:

@@ -11,7 +11,7 @@ from datetime import datetime
 from memcli.base import errors
 from memcli.base.value import Value, value
 from memcli.engine import intake, remember, view
-from memcli.model import keys, labels
+from memcli.model import keys, labels, policy
 from memcli.model.records import Fact
 from memcli.store import facts, naming
 
@@ -97,6 +97,24 @@ class Graph:
             near |= {k for e in step for k in (e.source, e.target)}
             edge_set = step
         return edge_set
+
+
+def around(store: "Store", key: str | None, now: datetime, clearance: "Sensitivity") -> Graph:
+    """The graph, to be walked from a key. Raises NotFound, and Blocked for a fact that this reader may see otherwise."""
+    found = Graph(store, now, clearance)
+    if key is not None and keys.normal(key) not in found.facts:
+        from memcli.engine import missing
+
+        live = facts.get(store, keys.normal(key))
+        if (
+            live is not None
+            and policy.cleared(live.sensitivity, clearance)
+            and policy.current(live, now, store.settings)
+        ):
+            store.check_served(live.source.id)
+        message = "no current fact of this key that you may see"
+        raise missing.no_fact(store, keys.normal(key), now, message, clearance=clearance)
+    return found
 
 
 def relate(

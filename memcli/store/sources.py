@@ -65,6 +65,17 @@ class Blocked:
         return source in self._ids or (bool(self._damaged) and _file(source) in self._damaged)
 
 
+def way_back(store: "Store", source: str) -> str:
+    """What to do to have a source served again; one whose id may not be shown is not named."""
+    import shlex
+
+    from memcli.model import redact
+
+    if source not in Blocked(store).ids:
+        return "the record of the source is damaged: memcli doctor"
+    return f"memcli source allow {'ID' if redact.scan(source) else shlex.quote(source)}"
+
+
 def readable(folder: files.Folder, name: str) -> bool:
     """True when the file of this name is a source record."""
     return _read(folder, name) is not None
