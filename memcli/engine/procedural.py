@@ -10,7 +10,7 @@ from datetime import datetime
 
 from memcli.base import errors, files, ids, sha256
 from memcli.base.value import as_dict
-from memcli.engine import intake
+from memcli.engine import gate, intake
 from memcli.model import keys, labels, policy, records, redact
 from memcli.model.records import Procedure, Step
 from memcli.store import procedures
@@ -83,15 +83,10 @@ def approve(
 
     Raises Refused when an agent approves what it proposed itself, NotFound, BadData.
     """
-    who = records.source(by) if by else intake.default_source(default_kind)
+    who = gate.judge(store, by, default_kind)
     with store.writing() as w:
         found = _usable(store, key)
-        if who.kind != "user" and who.id == found.source.id:
-            raise errors.Refused(
-                "the agent that proposed a procedure cannot approve it", hint="--by user:NAME, or another agent"
-            )
-        if who.kind in (*labels.UNTRUSTED_KINDS, "unknown"):
-            raise errors.Refused("an unknown or untrusted source cannot approve", hint="--by user:NAME")
+        gate.check(who, found)
         state = "approved" if found.runs >= policy.TRIAL_RUNS else "trial"
         return _put(w, found, found.replace(state=state, validated_by=who, needs_review="", updated_at=now))
 
