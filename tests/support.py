@@ -23,6 +23,7 @@ PACKAGE_PARENT = Path(memcli.__file__).parents[1]
 CHECKOUT = Path(__file__).parents[1]
 SHARED = CHECKOUT.parent / "shared"
 # Everything that a reader above internal may not see is made of this word, so that one search finds every leak.
+DECISIONS = (("review", "accept"), ("review", "reject"), ("source", "set"), ("source", "allow"))
 CANARY = "kingfisher"
 
 
@@ -130,7 +131,9 @@ class Box:
         return ["--store", str(self.root), "--now", now or self.now, *argv]
 
     def run(self, *argv: str, now: str | None = None, stdin: bytes = b"") -> Ran:
-        """A call in this process."""
+        """A call in this process; what a person decides is decided by one, unless it says by whom."""
+        if argv[:2] in DECISIONS and "--by" not in argv and "MEMCLI_SOURCE" not in os.environ:
+            argv = (*argv[:2], "--by", "user:keeper", *argv[2:])
         return call(self.words(*argv, now=now), stdin)
 
     def ok(self, *argv: str, now: str | None = None, stdin: bytes = b"") -> Ran:

@@ -91,6 +91,13 @@ class Withheld(Refused):
     hint = "--reveal shows it"
 
 
+class Blocked(Refused):
+    """The source of the record is blocked: it is kept and not served."""
+
+    code = "blocked"
+    hint = "memcli source allow ID"
+
+
 class SecretFound(Refused):
     """The text holds a credential."""
 

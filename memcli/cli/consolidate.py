@@ -97,7 +97,8 @@ def consolidate(
     """Make an episode and proposed facts of what a session held in mind, or of its transcript; clean up what is stale.
 
     Running it again adds nothing. --all takes every session that has a working memory and is silent when there is
-    nothing to do. A transcript is plain text, JSON lines of {role, content}, or Claude Code's.
+    nothing to do. A run whose outcome is failed or partial leaves an episode and no facts. A transcript is plain text, JSON
+    lines of {role, content}, or Claude Code's.
 
     Example: memcli consolidate --session s-2026-11-15 --task "Fix the refund webhook" --outcome completed
     Example: memcli consolidate --session s-2026-11-15 --transcript session.jsonl --dry-run
@@ -195,6 +196,7 @@ def _row(report: "Report") -> "dict[str, Any]":
         "cleaned": report.cleaned,
         "skipped": report.skipped,
         "purged": report.purged,
+        "unlearned": report.unlearned,
     }
     found: dict[str, Any] = show.scrub(row)
     return found

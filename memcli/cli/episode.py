@@ -122,11 +122,13 @@ def show(ctx: Context, id: str, *, reveal: bool = False) -> Output:
     from memcli.engine import forget
     from memcli.model import policy
 
-    found = forget.find_episode(session.store(ctx), id)
+    store = session.store(ctx)
+    found = forget.find_episode(store, id)
     if found is None or policy.expired(found, session.now(ctx)):
         raise errors.NotFound("no episode of this id", hint="memcli episode list")
     if found.sensitivity > labels.INTERNAL and not reveal:
         raise errors.Withheld("this episode is withheld: its label is above internal")
+    store.check_served(found.source.id, "this episode")
     row = words.episode(found, plain=reveal)
     text = "".join(f"{name}: {inert.one_line(_flat(item))}\n" for name, item in row.items() if name != "text")
     return Output(row, f"{text}\n{row['text']}\n")

@@ -90,8 +90,8 @@ def set_(
 def get(ctx: Context, key: str, *, reveal: bool = False) -> Output:
     """Print the value of a fact.
 
-    A sensitive or restricted one is withheld (exit 6) unless --reveal is given. With --json also its metadata and the
-    digest that --if-match takes.
+    A sensitive or restricted one is withheld (exit 6) unless --reveal is given, one of a blocked source is refused. With
+    --json also its metadata and the digest that --if-match takes.
 
     Example: memcli fact get "deploy target"
     """
@@ -99,6 +99,7 @@ def get(ctx: Context, key: str, *, reveal: bool = False) -> Output:
     fact = _live(store, key, now)
     if not reveal:
         check_clearance(fact)
+    store.check_served(fact.source.id)
     notes = [] if fact.state == "ok" else [_STATES[fact.state]]
     text = fact.text
     if not reveal:
@@ -161,6 +162,7 @@ def edit(ctx: Context, key: str, *, reveal: bool = False) -> Output:
     fact = _live(store, key, now)
     if not reveal:
         check_clearance(fact)
+    store.check_served(fact.source.id)
 
     def put(text: str) -> "Written":
         return remember.set_fact(store, fact.key, text, now=now, if_match=fact.digest, default_kind="user")
@@ -194,7 +196,7 @@ def history(ctx: Context, key: str, *, clearance: str = "internal", reveal: bool
     limit = labels.RESTRICTED if reveal else labels.sensitivity(clearance)
     half_life = store.settings["decay.fact_half_life_days"]
     key = keys.normal(key)
-    live, former = facts.get(store, key), forget.history(store, key)
+    live, former, blocked = facts.get(store, key), forget.history(store, key), store.blocked()
     live = live and _shown(store, now, limit, live)
     former = [f.replace(fact=_shown(store, now, limit, f.fact)) for f in former]
     if live is None and not former:
@@ -205,10 +207,15 @@ def history(ctx: Context, key: str, *, clearance: str = "internal", reveal: bool
     rows = [] if live is None else [show.fact(live, now, half_life) | {"reason": now_is, "ended_at": None}]
     seen = [(live, rows[0])] if live is not None else []
     seen += [(f.fact, show.former(f, now, half_life)) for f in former]
-    cleared = [row for fact, row in seen if fact.sensitivity <= limit]
+    cleared = [row for fact, row in seen if fact.sensitivity <= limit and fact.source.id not in blocked]
     text = "".join(_history_line(row) for row in cleared)
-    withheld = len(seen) - len(cleared)
-    return Listing(cleared, text, notes=(f"{withheld} withheld; --reveal shows them",) if withheld else ())
+    withheld = sum(fact.sensitivity > limit for fact, _ in seen)
+    notes = [f"{withheld} withheld; --reveal shows them"] if withheld else []
+    kept = len(seen) - len(cleared) - withheld
+    notes += [f"{kept} of a blocked source; memcli source list"] if kept else []
+    if kept and not cleared:
+        store.check_served(next(f.source.id for f, _ in seen if f.source.id in blocked), "what is kept of this key")
+    return Listing(cleared, text, notes=tuple(notes))
 
 
 def forget(

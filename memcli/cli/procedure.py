@@ -132,11 +132,13 @@ def show(ctx: Context, key: str, *, reveal: bool = False) -> Output:
     from memcli.cli import show as words
     from memcli.store import procedures
 
-    found = procedures.get(session.store(ctx), keys.normal(key))
+    store = session.store(ctx)
+    found = procedures.get(store, keys.normal(key))
     if found is None:
         raise errors.NotFound("no procedure of this key", hint="memcli procedure list")
     if found.sensitivity > labels.INTERNAL and not reveal:
         raise errors.Withheld("this procedure is withheld: its label is above internal")
+    store.check_served(found.source.id, "this procedure")
     row = _row(found, session.now(ctx))
     if not reveal:
         row = words.scrub(row)

@@ -50,5 +50,6 @@ def retrieve(
         rows = [dump.row(r) for r in getattr(found, name)]
         data[name] = [{k: v for k, v in row.items() if k != "kind"} for row in rows]
     data = show.scrub(data) | {"summary": found.summary, "withheld": found.withheld}
+    data["quarantined"] = [f.id for f in found.facts if f.id in found.quarantined]
     notes = (f"{found.withheld} withheld",) if found.withheld else ()
     return Output(data, f"{found.summary}\n", notes=notes)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LEFT = {
     "contradicting": "left: they stand against a fact or each other; memcli review list shows them",
     "withheld": "left: withheld, their label is above the clearance",
-    "left": "left: denied, edited, purged, of a blocked source, or a file is in the way; memcli review list shows them",
+    "left": "left: denied, edited, purged, of a blocked source, proposed by you, or a file is in the way; memcli review list",
 }
 
 
@@ -68,7 +68,8 @@ def accept(
 
     --all promotes every proposal that nothing speaks against, or with --via import every such one from an import. It asks
     on a terminal and needs --yes elsewhere. What stands against a fact or another proposal is left, and so is what is
-    above the clearance or was denied, edited, purged or blocked; it says how many.
+    above the clearance or was denied, edited, purged or blocked; it says how many. Who decides is a person, or another agent
+    than the one that proposed it; a person's value only a person takes away.
 
     Example: memcli review accept 0d6a0f1b2c3d --by user:anna
     Example: memcli review accept --all --via import --dry-run

@@ -38,9 +38,15 @@ def show(ctx: Context, name: str) -> Output:
 
 
 def set_(
-    ctx: Context, name: str, *, kind: str | None = None, trust: str | None = None, note: str | None = None
+    ctx: Context,
+    name: str,
+    *,
+    kind: str | None = None,
+    trust: str | None = None,
+    note: str | None = None,
+    by: str | None = None,
 ) -> Output:
-    """Set a source's kind, its trust at first (0 to 1) or a note.
+    """Set a source's kind, its trust at first (0 to 1) or a note. A person does, and not for himself.
 
     Example: memcli source set docs/runbook.md --kind file --trust 0.8
     """
@@ -51,14 +57,16 @@ def set_(
         changes["trust"] = labels.unit(trust, "trust")
     if note is not None:
         changes["note"] = note
+    _check(ctx, name, by)
     return _change(ctx, name, changes)
 
 
-def allow(ctx: Context, name: str) -> Output:
-    """Put a source on the allow list; takes it off the block list.
+def allow(ctx: Context, name: str, *, by: str | None = None) -> Output:
+    """Put a source on the allow list; takes it off the block list. A person does, and not for himself.
 
     Example: memcli source allow docs/runbook.md
     """
+    _check(ctx, name, by)
     return _change(ctx, name, {"list": "allow"})
 
 
@@ -68,6 +76,12 @@ def block(ctx: Context, name: str) -> Output:
     Example: memcli source block https://example.org/ads
     """
     return _change(ctx, name, {"list": "block"})
+
+
+def _check(ctx: Context, name: str, by: str | None) -> None:
+    from memcli.engine import gate
+
+    gate.check_trust(session.store(ctx), name, by, session.writer_kind())
 
 
 def _change(ctx: Context, name: str, changes: dict[str, object]) -> Output:

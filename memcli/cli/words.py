@@ -112,7 +112,7 @@ WORDS: dict[str, str] = {
     "request": "a JSON file with user_input, session_id and turns, which are not stored; - reads stdin",
     "format": "the form of the output",
     "receipt": "a file to write the full account to, as JSON",
-    "untrusted": "also facts whose source is a web page or an import",
+    "untrusted": "also facts from a web page or an import, and what was derived from them",
     "text_": "only what has these words",
     "prefix": "only keys that start so",
     "n": "the most records to show; 0 shows all",

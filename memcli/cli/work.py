@@ -95,10 +95,11 @@ def get(ctx: Context, key: str, *, session_: str | None = None, reveal: bool = F
     from memcli.engine import work
     from memcli.model import redact
 
-    now = session.now(ctx)
-    found = work.get(session.store(ctx), session.session_id(session_), key, now=now)
+    store, now = session.store(ctx), session.now(ctx)
+    found = work.get(store, session.session_id(session_), key, now=now)
     if found.sensitivity > labels.INTERNAL and not reveal:
         raise errors.Withheld("this entry is withheld: its label is above internal")
+    store.check_served(found.source.id, "this entry")
     data = _row(found, now, plain=reveal) if ctx.json else None
     return Output(data, f"{found.text if reveal else redact.mask(found.text)}\n")
 

@@ -9,8 +9,8 @@ from datetime import datetime
 
 from memcli.base import errors
 from memcli.base.value import Value, value
-from memcli.engine import intake, lineage, promotion, propose
-from memcli.model import labels, policy, records
+from memcli.engine import gate, lineage, promotion, propose
+from memcli.model import labels, policy
 from memcli.model.records import Fact, Opinion
 from memcli.store import facts, proposals, sources
 
@@ -31,7 +31,8 @@ class Accepted(Value):
     """What a yes to all proposals did, or would do: how many became facts, and how many were left.
 
     contradicting: they stand against a current fact or against each other; withheld: their label is above the clearance;
-    left: somebody has denied, edited or purged them or blocked their source, or the fact could not be written.
+    left: somebody has denied, edited or purged them or blocked their source, who says yes proposed them himself and is no
+    person, or the fact could not be written.
     """
 
     accepted: int
@@ -52,15 +53,18 @@ def accept_all(
 ) -> Accepted:
     """Promote every proposal that nothing speaks against; via "import": only what an import has proposed.
 
-    A batch at a time, each looked at again under the lock. Raises UsageError.
+    A batch at a time, each looked at again under the lock. Raises UsageError, and Refused for who may not decide.
     """
     if via:
         labels.choice(via, "via", VIA)
-    who = records.source(by) if by else intake.default_source(default_kind)
+    who = gate.who(by, default_kind) if dry_run else gate.judge(store, by, default_kind)
     opinion = Opinion(source=str(who), run=f"review {now:%Y-%m-%dT%H:%M:%SZ}", at=now)
     held = [p for p in proposals.every(store) if not promotion.lapsed(store, p, now)]
     values = Counter(_key(p) for p in held)
-    ready, left = _sorted(store, [p for p in held if p.source.via == via or not via], values, clearance, now)
+    wanted = [p for p in held if p.source.via == via or not via]
+    theirs = [p for p in wanted if not gate.own(who, p)]
+    ready, left = _sorted(store, theirs, values, clearance, now)
+    left["left"] += len(wanted) - len(theirs)
     if dry_run:
         return Accepted(accepted=len(ready), **left)
     accepted = 0

@@ -91,6 +91,7 @@ class Choice:
         self.cut_turns = 0
         self.shown: list[Chosen] = []
         self.desk: Desk | None = None
+        self.doubtful: set[int] = set()
         self.totals = receipt.totals(corpus, query.layers)
         self.left = self._limits()
 
@@ -110,12 +111,16 @@ class Choice:
         from memcli.engine import blend
 
         known = {s.row.rid for s in ranked}
+        if not self.query.untrusted and self.corpus.any("lineage"):
+            from memcli.index import doubt
+
+            self.doubtful = doubt.among(self.corpus, {*known, *(r.rid for r in important)})
         rest = [blend.Scored(row=r, score=0.0, relevance=0.0, why={}) for r in important if r.rid not in known]
         self.fates = [(s, self._fate(s)) for s in (*ranked, *rest)]
 
     def _fate(self, scored: "Scored") -> str:
         row = scored.row
-        if row.kind in labels.UNTRUSTED_KINDS and not self.query.untrusted:
+        if not self.query.untrusted and (row.rid in self.doubtful or row.kind in labels.UNTRUSTED_KINDS):
             return "untrusted"
         if row.layer == rows.FACT and row.state in ("damaged", "conflict"):
             return "damaged"

@@ -5,8 +5,7 @@ A concept is a fact, named by its key. What a reader is not cleared for is not i
 
 from memcli.base import ids
 from memcli.engine import relations
-from memcli.index import database, document, rows
-from memcli.model import policy
+from memcli.index import database, document, doubt, rows
 from memcli.store import facts
 
 TYPE_CHECKING = False
@@ -73,9 +72,13 @@ class Concepts:
             if other is not None and other.key != fact.key:
                 yield other
 
+    def doubts(self, fact: "Fact") -> bool:
+        """Whether a page or an import is the source of a fact, or among what it was derived from."""
+        return fact.id in doubt.of_facts(self._corpus, (fact,))
+
     def _out(self, fact: "Fact | None", kinds: tuple[str, ...]) -> "Iterable[relations.Edge]":
         """Relations that may be followed: what the web or an import says leads nowhere."""
-        if fact is None or policy.quarantined(fact.source):
+        if fact is None or self.doubts(fact):
             return ()
         return (e for e in relations.edges_of(fact, ()) if e.kind in kinds and e.target != fact.key)
 

@@ -31,6 +31,8 @@ MODALITIES = ("text", "concept")
 _EMPTY_SESSIONS_DAYS = 30
 # A message of a transcript of which the episode is made, but not all facts: its id with this behind it.
 _HALF = ":e"
+# How a run may end so that nothing it stated is learned: what it took for true may be why it went wrong.
+_NOT_DONE = {"failed": "a run that failed", "partial": "a run that was done only in part"}
 
 
 @value
@@ -38,6 +40,7 @@ class Plan(Value):
     """What consolidating one session would do.
 
     proposed: what becomes of each claim, `claims` those that change a file; left: claims over the limit of a pass;
+    unlearned: claims of a run that was not completed, of which nothing becomes;
     seen, settled: ids of items of which an episode, facts are made; fresh: ids of those that are messages of a transcript.
     """
 
@@ -46,6 +49,7 @@ class Plan(Value):
     claims: "tuple[Claim, ...]" = ()
     proposed: "tuple[Proposed, ...]" = ()
     left: int = 0
+    unlearned: int = 0
     episodes: tuple[Episode, ...] = ()
     repeated: int = 0
     way: extract.Way | None = None
@@ -65,7 +69,8 @@ class Report(Value):
     again: proposals with one more witness; written: facts at once, where the store's settings say so; known: statements that
     are facts already; left: statements that were not looked at because the pass was full; repeated: episodes that stand
     already; skipped: lines of the transcript that were unreadable;
-    purged: items and statements that were left out because what they say was purged.
+    purged: items and statements that were left out because what they say was purged;
+    unlearned: statements that were not proposed because the run failed or was done only in part.
     """
 
     session: str
@@ -81,6 +86,7 @@ class Report(Value):
     cleaned: int = 0
     skipped: int = 0
     purged: int = 0
+    unlearned: int = 0
     notes: tuple[str, ...] = ()
 
     @property
@@ -153,7 +159,11 @@ def plan(
     open_ = compress.by_clearance(new)[0]
     made, note = extract.ask(store, open_, about.outcome) if open_ else (None, "")
     found = found.replace(way=made.way if made else None, notes=(note,) if note else ())
-    found = _with_claims(store, found, items, _model_claims(made, open_, session, about))
+    ended = about.outcome or (made.outcome if made else "")
+    if ended in _NOT_DONE:
+        found = _without_claims(store, found, items, ended)
+    else:
+        found = _with_claims(store, found, items, _model_claims(made, open_, session, about))
     return _with_episodes(store, found, new, about, made, transcript).replace(fresh=_fresh(found, new, said))
 
 
@@ -262,6 +272,15 @@ def _with_claims(store: "Store", found: Plan, items: "Sequence[Item]", more: "Se
     return found.replace(
         claims=tuple(claims), proposed=tuple(proposed.values()), left=left, settled=frozenset(settled - {""})
     )
+
+
+def _without_claims(store: "Store", found: Plan, items: "Sequence[Item]", ended: str) -> Plan:
+    """The items are done with, so that running it again without the outcome does not learn from them after all."""
+    least = store.settings["consolidate.facts_from"]
+    due = [i for i in items if not i.facts and i.importance >= least]
+    count = sum(1 for i in due for _ in _claims(i, found.session))
+    notes = (*found.notes, f"no facts from {_NOT_DONE[ended]}") if count else found.notes
+    return found.replace(unlearned=count, settled=frozenset(i.id for i in due), notes=notes)
 
 
 def _claims(item: Item, session: str) -> "Iterator[Claim]":
@@ -390,5 +409,6 @@ def _report(
         cleaned=cleaned,
         skipped=found.skipped,
         purged=found.purged + sum(p.how == "purged" for p in what),
+        unlearned=found.unlearned,
         notes=found.notes,
     )

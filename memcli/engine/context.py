@@ -113,7 +113,7 @@ def _scope(query: Query) -> Scope:
 
 
 def _stale(corpus: Look) -> dict[str, datetime]:
-    if not corpus.checked():
+    if not corpus.any("checked"):
         return {}
     from memcli.engine import verify
 

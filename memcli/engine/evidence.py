@@ -67,8 +67,8 @@ class Evidence(Value):
     """One record that was found, and why it stands where it does.
 
     score: the sum of `why`; relevance, trust (by lineage, now), recency, graph, confidence (now): 0..1; held: 0..1, how
-    much of the question itself it holds; contradicts: it is a side of a contradiction; quarantined: its source is a web
-    page or an import; queries: those that found it.
+    much of the question itself it holds; contradicts: it is a side of a contradiction; quarantined: its source, or that of a
+    basis, is a web page or an import; queries: those that found it.
     """
 
     layer: str

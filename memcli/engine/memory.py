@@ -78,7 +78,7 @@ class Memory(memory_layers.Layers):
         return remember.set_fact(self.store, key, text, now=_now(now), **fields)
 
     def get_fact(self, key: str, *, reveal: bool = False, now: datetime | None = None) -> Fact:
-        """The current fact of a key. Raises NotFound, and Withheld above internal unless reveal is given."""
+        """The current fact of a key. Raises NotFound, Withheld above internal unless reveal is given, and Blocked."""
         fact = facts.get(self.store, keys.normal(key))
         if fact is None or not policy.current(fact, _now(now), self.store.settings):
             from memcli.engine import missing
@@ -86,6 +86,7 @@ class Memory(memory_layers.Layers):
             raise missing.no_fact(self.store, keys.normal(key), _now(now), "no current fact of this key", hint="")
         if fact.sensitivity > labels.INTERNAL and not reveal:
             raise errors.Withheld("this fact is withheld: its label is above internal", hint="reveal=True")
+        self.store.check_served(fact.source.id)
         return view.shown(self.store, _now(now), labels.RESTRICTED if reveal else labels.INTERNAL, fact)
 
     def facts(
@@ -112,9 +113,12 @@ class Memory(memory_layers.Layers):
     def history(
         self, key: str, *, clearance: str = "internal", reveal: bool = False, now: datetime | None = None
     ) -> list[Former]:
-        """Former values of a key that the clearance covers, newest first; reveal: whatever their label."""
+        """Former values of a key that the clearance covers, newest first, without those of a blocked source; reveal:
+        whatever their label."""
         limit = labels.RESTRICTED if reveal else labels.sensitivity(clearance)
-        found = [f for f in forget.history(self.store, key) if f.fact.sensitivity <= limit]
+        blocked = self.store.blocked()
+        listed = forget.history(self.store, key)
+        found = [f for f in listed if f.fact.sensitivity <= limit and f.fact.source.id not in blocked]
         return [f.replace(fact=view.shown(self.store, _now(now), limit, f.fact)) for f in found]
 
     def adopt(
@@ -230,12 +234,13 @@ class Memory(memory_layers.Layers):
         return work.add_item(self.store, session, text, role=role, now=_now(now), **fields)
 
     def work_get(self, session: str, key: str, *, reveal: bool = False, now: datetime | None = None) -> str:
-        """The value of a session's key. Raises NotFound, and Withheld above internal unless reveal is given."""
+        """The value of a session's key. Raises NotFound, Withheld above internal unless reveal is given, and Blocked."""
         from memcli.engine import work
 
         found = work.get(self.store, session, key, now=_now(now))
         if found.sensitivity > labels.INTERNAL and not reveal:
             raise errors.Withheld("this entry is withheld: its label is above internal", hint="reveal=True")
+        self.store.check_served(found.source.id, "this entry")
         return found.text
 
     def work_list(

@@ -114,6 +114,7 @@ class Layers:
         if found is None or policy.expired(found, instant(now)):
             raise errors.NotFound("no episode of this id")
         _check_open(found.sensitivity, reveal)
+        self.store.check_served(found.source.id, "this episode")
         return found
 
     # Opinions, checks
@@ -276,6 +277,7 @@ class Layers:
         if found is None:
             raise errors.NotFound("no procedure of this key")
         _check_open(found.sensitivity, reveal)
+        self.store.check_served(found.source.id, "this procedure")
         return found
 
     # Sources
@@ -300,9 +302,12 @@ class Layers:
         kind: str | None = None,
         trust: "str | float | None" = None,
         note: str | None = None,
+        by: str | None = None,
         now: datetime | None = None,
     ) -> "SourceRecord":
-        """Set a source's kind, its trust at first (0..1) or a note. name: its id, or KIND:ID for a new one."""
+        """Set a source's kind, its trust at first (0..1) or a note. name: its id, or KIND:ID for a new one.
+        by: who says so; raises Refused for all but another person."""
+        self._check_trust(name, by)
         changes: dict[str, object] = {}
         if kind is not None:
             changes["kind"] = labels.choice(kind, "kind of source", tuple(labels.KIND_TRUST))
@@ -312,13 +317,19 @@ class Layers:
             changes["note"] = note
         return self._change_source(name, changes, now)
 
-    def allow_source(self, name: str, *, now: datetime | None = None) -> "SourceRecord":
-        """Put a source on the allow list; takes it off the block list."""
+    def allow_source(self, name: str, *, by: str | None = None, now: datetime | None = None) -> "SourceRecord":
+        """Put a source on the allow list; takes it off the block list. Raises Refused as `set_source`."""
+        self._check_trust(name, by)
         return self._change_source(name, {"list": "allow"}, now)
 
     def block_source(self, name: str, *, now: datetime | None = None) -> "SourceRecord":
         """Block a source: its records are kept but not served."""
         return self._change_source(name, {"list": "block"}, now)
+
+    def _check_trust(self, name: str, by: str | None) -> None:
+        from memcli.engine import gate
+
+        gate.check_trust(self.store, name, by, "unknown")
 
     def _change_source(self, name: str, changes: dict[str, object], now: datetime | None) -> "SourceRecord":
         from memcli.engine import sourcing

@@ -99,5 +99,5 @@ class Look(look.Look):
         """Relations are those of today, and so are the labels of what they name."""
         return key in self._withheld
 
-    def _served(self, rid: int) -> "Record | None":
+    def served(self, rid: int) -> "Record | None":
         return self._held.get(rid)

@@ -10,7 +10,7 @@ from memcli.engine import blend, work
 from memcli.engine.concepts import Concepts
 from memcli.index import rows
 from memcli.index.look import Look, Scope
-from memcli.model import policy, words
+from memcli.model import words
 from memcli.model.records import Fact
 from memcli.model.working import Entry
 
@@ -158,7 +158,7 @@ class Pools:
         listed = [(c.held, r) for c in self.found.values() if c.layer == "facts" and isinstance(r := c.record(), Fact)]
         for _, fact in listed:
             self.graph.learn(fact)
-        seeds = [f for held, f in listed if held >= SEED_FROM and not policy.quarantined(f.source)][:SEEDS]
+        seeds = [f for held, f in listed if held >= SEED_FROM and not self.graph.doubts(f)][:SEEDS]
         self.near = self.graph.walk(seeds, [f for _, f in listed], goal.kinds, goal.depth, goal.related)
         for key, weight in self.near.items():
             self.look_for(key, WIDENED * weight)

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from memcli.base import clock, errors, files, ids, sha256
 from memcli.base.value import as_dict
-from memcli.engine import erase, intake
+from memcli.engine import erase, gate, intake
 from memcli.model import keys, labels, policy, records, redact
 from memcli.model.records import Procedure, Step
 from memcli.store import procedures
@@ -95,15 +95,10 @@ def approve(
 
     Raises Refused when an agent approves what it proposed itself, NotFound, BadData.
     """
-    who = records.source(by) if by else intake.default_source(default_kind)
+    who = gate.judge(store, by, default_kind)
     with store.writing() as w:
         found = _usable(store, key)
-        if who.kind != "user" and who.id == found.source.id:
-            raise errors.Refused(
-                "the agent that proposed a procedure cannot approve it", hint="--by user:NAME, or another agent"
-            )
-        if who.kind in (*labels.UNTRUSTED_KINDS, "unknown"):
-            raise errors.Refused("an unknown or untrusted source cannot approve", hint="--by user:NAME")
+        gate.check(who, found)
         state = "approved" if found.runs >= policy.TRIAL_RUNS else "trial"
         return _put(w, found, found.replace(state=state, validated_by=who, needs_review="", updated_at=now))
 
@@ -203,12 +198,13 @@ def write_skill(store: "Store", key: str, directory: str, *, force: bool = False
     """Write an approved procedure as NAME/SKILL.md below a folder; the path.
 
     A SKILL.md that is not an export of this procedure, or was edited since, is only replaced with force.
-    Raises NotFound, Exists, and what `skill` raises.
+    Raises NotFound, Exists, Blocked, and what `skill` raises.
     """
     found = procedures.get(store, keys.normal(key))
     if found is None:
         raise errors.NotFound("no procedure of this key", hint="memcli procedure list")
     name, text = skill(found)
+    store.check_served(found.source.id, "this procedure")
     made = _signed(str.__str__(redact.mask(text)))
     base, parts = files.absolute(directory), [name]
     while not os.path.isdir(base) and os.path.dirname(base) != base:

@@ -12,7 +12,7 @@ from memcli.base import clock, errors
 from memcli.engine import blend, evidence, features, promotion, trust
 from memcli.engine.evidence import Bundle, Evidence
 from memcli.engine.pools import GOALS, Asked, Candidate, Pools
-from memcli.index import document, rows
+from memcli.index import document, doubt, rows
 from memcli.index.refresh import ask
 from memcli.model import labels, policy
 from memcli.model.records import Episode, Fact
@@ -87,6 +87,7 @@ class _Recall:
         self.graph = self.pools.graph
         self.others: list[Candidate] = []
         self.known: dict[str, Fact] = {}
+        self.doubtful: set[str] = set()
         self.dropped = {"trust": 0, "confidence": 0, "modality": 0, "age": 0}
         # Of rows that are not read yet: confidence before decay, whether it is derived from something, its concepts.
         self.figures: dict[int, tuple[float, bool, tuple[str, ...]]] = {}
@@ -237,6 +238,8 @@ class _Recall:
         ]
 
     def order(self, kept: list[Candidate]) -> list[Evidence]:
+        known = (r for c in kept if isinstance(r := _the(c), Fact))
+        self.doubtful = doubt.of_facts(self.pools.looks[rows.FACT], known)
         found = [self.weigh(c, _the(c)) for c in kept]
         return sorted(found, key=lambda e: (e.score, e.record.id), reverse=True)
 
@@ -261,7 +264,7 @@ class _Recall:
             graph=graph,
             held=candidate.held,
             contradicts=candidate.contradicts,
-            quarantined=policy.quarantined(record.source),
+            quarantined=policy.quarantined(record.source) or record.id in self.doubtful,
             why={name: part for name, part in why.items() if part},
             queries=tuple(candidate.queries),
         )

@@ -18,7 +18,7 @@ WHY = {
     "space": "did not fit into the budget",
     "irrelevant": "holds too few of the task's words",
     "limit": "more of this kind than the store's settings allow",
-    "untrusted": "its source is a web page or an import; --untrusted shows it",
+    "untrusted": "a web page or an import is its source, or among what it was derived from; --untrusted shows it",
     "damaged": "its files are damaged; see memcli doctor",
     "changed": "its files changed while the block was made",
     "expired": "its TTL has run out",

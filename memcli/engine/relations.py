@@ -11,7 +11,7 @@ from datetime import datetime
 from memcli.base import errors
 from memcli.base.value import Value, value
 from memcli.engine import intake, remember, view
-from memcli.model import keys, labels
+from memcli.model import keys, labels, policy
 from memcli.model.records import Fact
 from memcli.store import facts, naming
 
@@ -101,12 +101,15 @@ class Graph:
 
 def graph(store: "Store", key: str | None, now: datetime, clearance: "Sensitivity") -> Graph:
     """The graph for a reader, who may ask about one key. Raises Withheld for a fact above the clearance, as its value is;
-    NotFound where no current fact of this key may be seen."""
+    NotFound where no current fact of this key may be seen, and Blocked for one that may be seen otherwise."""
     from memcli.engine import missing
 
     found = Graph(store, now, clearance)
     if key is not None and keys.normal(key) not in found.facts:
         missing.check_clearance(store, keys.normal(key), now, clearance)
+        live = facts.get(store, keys.normal(key))
+        if live is not None and policy.current(live, now, store.settings):
+            store.check_served(live.source.id)
         message = "no current fact of this key that you may see"
         raise missing.no_fact(store, keys.normal(key), now, message, clearance=clearance)
     return found

@@ -4,7 +4,9 @@ from datetime import datetime
 
 from memcli.base.value import Value, value
 from memcli.engine import relations, search, work
-from memcli.index import document
+from memcli.index import document, doubt
+from memcli.index.look import Look
+from memcli.index.refresh import ask
 from memcli.model import keys, labels, policy, redact, words
 from memcli.model.records import Episode, Fact, Procedure
 from memcli.model.working import Entry
@@ -27,6 +29,7 @@ _MOST_LINE_CHARS = 160
 class Retrieved(Value):
     """What was found in each layer, best first (working memory: newest last), and in words.
 
+    quarantined: ids of facts that have a web page or an import as their source, or among what they were derived from;
     withheld: how many records of the store are above the clearance, a total that no query changes.
     """
 
@@ -37,6 +40,7 @@ class Retrieved(Value):
     procedures: tuple[Procedure, ...]
     withheld: int
     summary: "Redacted"
+    quarantined: frozenset[str] = frozenset()
 
 
 def retrieve(
@@ -75,8 +79,10 @@ def retrieve(
             records = [h.record for h in seen.hits if isinstance(h.record, (Fact, Episode, Procedure))]
             found[layer] = [r for r in records if concept is None or _about(r, concept, graph)][: n or None]
     desk = _desk(store, query, session, wanted, n, now, clearance) if "working" in asked and concept is None else ()
+    known = [r for r in found.get("facts", ()) if isinstance(r, Fact)]
     made = Retrieved(
         query=query,
+        quarantined=_quarantined(store, known, now, clearance),
         working=desk,
         facts=tuple(found.get("facts", ())),  # type: ignore[arg-type]
         episodes=tuple(found.get("episodes", ())),  # type: ignore[arg-type]
@@ -85,6 +91,13 @@ def retrieve(
         summary=redact.mask(""),
     )
     return made.replace(summary=redact.mask(_summary(made, store, now)))
+
+
+def _quarantined(store: "Store", known: list[Fact], now: datetime, clearance: "Sensitivity") -> frozenset[str]:
+    own = frozenset(f.id for f in known if policy.quarantined(f.source))
+    if not any(f.derived_from for f in known):
+        return own
+    return frozenset(ask(store, lambda con: doubt.of_facts(Look(con, store, now, clearance), known)))
 
 
 def _about(record: "Fact | Episode | Procedure", concept: str, graph: "Graph | None") -> bool:
@@ -129,7 +142,8 @@ def _summary(found: Retrieved, store: "Store", now: datetime) -> str:
     parts = {
         "Working memory": [f"{h.key}: {h.text}" if isinstance(h, Entry) else h.text for h in found.working],
         "Facts": [
-            f"{f.key}: {f.text} ({labels.confidence_word(policy.effective_confidence(f, now, half_life))}, {f.source})"
+            f"{f.key}: {f.text} ({labels.confidence_word(policy.effective_confidence(f, now, half_life))}, {f.source}"
+            f"{', untrusted: a web page or an import' if f.id in found.quarantined else ''})"
             for f in found.facts
         ],
         "Episodes": [f"{e.at:%Y-%m-%d} {e.outcome}: {e.task or e.text}" for e in found.episodes],

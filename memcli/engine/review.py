@@ -15,7 +15,7 @@ from datetime import datetime
 
 from memcli.base import errors
 from memcli.base.value import Value, value
-from memcli.engine import fanout, intake, procedural, promotion, remember, verify
+from memcli.engine import fanout, gate, procedural, promotion, remember, verify
 from memcli.model import policy, records, words
 from memcli.model.records import Fact, Opinion
 from memcli.store import archive, episodes, facts, procedures, proposals
@@ -23,6 +23,7 @@ from memcli.store import archive, episodes, facts, procedures, proposals
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from memcli.model.labels import Sensitivity
     from memcli.store.folder import Store
@@ -80,10 +81,13 @@ def find(store: "Store", ref: str, now: datetime) -> Item:
 def accept(store: "Store", ref: str, *, now: datetime, by: str | None = None, default_kind: str = "unknown") -> Item:
     """Say yes: promote a proposal, approve a procedure, keep a doubted fact, take over a hand edit.
 
-    Raises Refused where a yes has no meaning (a contradiction is settled by rejecting one side), NotFound, UsageError.
+    Raises Refused where a yes has no meaning (a contradiction is settled by rejecting one side) or who says it may not
+    (engine/gate.py), NotFound, UsageError.
     """
     item = find(store, ref, now)
-    who = records.source(by) if by else intake.default_source(default_kind)
+    who = gate.judge(store, by, default_kind)
+    record = _record(store, item)
+    gate.check(who, record, gone=promotion.rival(store, record, now) if item.kind == "proposal" else None)
     opinion = Opinion(source=str(who), run=f"review {now:%Y-%m-%dT%H:%M:%SZ}", at=now)
     if item.kind == "proposal":
         with store.writing() as w:
@@ -104,6 +108,8 @@ def accept(store: "Store", ref: str, *, now: datetime, by: str | None = None, de
 def reject(store: "Store", ref: str, *, now: datetime, by: str | None = None, default_kind: str = "unknown") -> Item:
     """Say no: a proposal or a fact goes to the trash, a procedure is set aside. Raises Refused, NotFound."""
     item = find(store, ref, now)
+    who, record = gate.judge(store, by, default_kind), _record(store, item)
+    gate.check(who, record, gone=record if item.kind not in ("proposal", "procedure") else None)
     if item.kind == "proposal":
         with store.writing() as w:
             proposals.remove(w, [(_held(store, item), "rejected")], now)
@@ -135,6 +141,7 @@ def amend(
     if text == item.text:
         return accept(store, item.ref, now=now, by=by, default_kind=default_kind)
     held, live = _held(store, item), facts.get(store, item.key)
+    gate.check(gate.judge(store, by, default_kind), held, gone=promotion.rival(store, held, now))
     remember.set_fact(
         store,
         held.key,
@@ -157,6 +164,21 @@ _NO_YES = {
     "stale": "set a new value, or run memcli verify again",
     "contradiction": "memcli review reject the side that does not hold",
 }
+
+
+def _record(store: "Store", item: Item) -> "Any":
+    """What an item is about. Raises NotFound when it is gone."""
+    if item.kind == "proposal":
+        return _held(store, item)
+    if item.kind == "procedure":
+        found: Any = procedures.get(store, item.key)
+    elif item.layer == episodes.LAYER:
+        found = next((e for e in episodes.newest(store) if e.id == item.ref), None)
+    else:
+        found = facts.get(store, item.key)
+    if found is None:
+        raise errors.NotFound("the record is gone already")
+    return found
 
 
 def _held(store: "Store", item: Item) -> Fact:

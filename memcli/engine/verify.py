@@ -54,11 +54,16 @@ def parse(text: str) -> tuple[str, str]:
 def verify(store: "Store", key: str | None, *, now: datetime, allow_commands: bool = False) -> list[Verdict]:
     """Run the checks of one fact or of all current ones, and keep what came of them.
 
-    Raises NotFound for a key without a fact or a fact without a check.
+    Those of a blocked source are left out. Raises NotFound for a key without a fact or a fact without a check, Blocked.
     """
+    blocked = store.blocked()
     chosen = [f for f in facts.every(store) if f.check and policy.current(f, now, store.settings)]
-    if key is not None:
+    if key is None:
+        chosen = [f for f in chosen if f.source.id not in blocked]
+    else:
         chosen = [f for f in chosen if f.key == keys.normal(key)]
+        for fact in chosen:
+            store.check_served(fact.source.id)
         if not chosen:
             raise errors.NotFound("no current fact of this key carries a check", hint="memcli fact set KEY --check ...")
     base = base_folder(store)

@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from math import log2
 
 from memcli.base import clock, ids, sha256
+from memcli.base.value import Value, value
 from memcli.index import rows, signs
 from memcli.model import labels, policy, redact, words
 from memcli.model.records import Episode, Fact
@@ -114,6 +115,41 @@ def lineage(refs: "tuple[str, ...]") -> str:
     return "".join(f" {hash_of(ref)} " for ref in refs)
 
 
+@value
+class Bases(Value):
+    """The column `lineage`, read. hashes: of references to records of this store; ids: those of them that are ids;
+    untrusted: something outside that is a page or an import is among the bases; lifted: a person has confirmed it."""
+
+    hashes: frozenset[int] = frozenset()
+    ids: tuple[str, ...] = ()
+    untrusted: bool = False
+    lifted: bool = False
+
+
+def bases(column: str | None) -> Bases:
+    """What `document` wrote down of a fact's bases."""
+    marks = (column or "").split()
+    outside = {m[1:] for m in marks if m[0] == "~"}
+    return Bases(
+        hashes=frozenset(int(m) for m in marks if m.isdigit() and m not in outside),
+        ids=tuple(m[1:] for m in marks if m[0] == "@"),
+        untrusted="!" in marks,
+        lifted="+" in marks,
+    )
+
+
+def _lineage(fact: Fact) -> str:
+    """References by their hashes, and marks that say which are ids (@), which lead out of the store (~), whether one of
+    those is a page or an import (!), and whether a person vouches for the fact (+)."""
+    if not fact.derived_from:
+        return ""
+    out = [r for r in fact.derived_from if any(c in r for c in "/\\:#")]
+    marks = [f"@{r}" for r in fact.derived_from if ids.valid(r)] + [f"~{hash_of(r)}" for r in out]
+    marks += ["!"] if any(policy.untrusted_address(r) for r in out) else []
+    marks += ["+"] if policy.vouched(fact) else []
+    return f"{lineage(fact.derived_from)} {' '.join(marks)} " if marks else lineage(fact.derived_from)
+
+
 def fields(record: "Record") -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The texts that name a record, which count in full, and the texts that describe it."""
     if isinstance(record, Fact):
@@ -144,7 +180,7 @@ def _times(record: "Record", settings: "Settings") -> "dict[str, Any]":
         "protected": policy.protected(record),
         "outcome": record.outcome if isinstance(record, Episode) else "",
         "supersedes": fact.supersedes if fact and ids.valid(fact.supersedes) else "",
-        "lineage": lineage(fact.derived_from) if fact else "",
+        "lineage": _lineage(fact) if fact else "",
         "formerly": lineage(fact.renamed_from) if fact else "",
         "state": record.state,
         "checked": bool(fact and fact.check),

@@ -208,10 +208,11 @@ class Look:
         sql = f"SELECT {columns} FROM record r WHERE {self._where} AND {more}"
         return list(self.con.execute(sql, self._values).fetchall())
 
-    def checked(self) -> bool:
-        """True when any fact carries a check."""
-        found = self.con.execute("SELECT 1 FROM record INDEXED BY record_checked WHERE checked LIMIT 1").fetchone()
-        return found is not None
+    def any(self, what: str) -> bool:
+        """True when any fact has a check ("checked"), or names what it was derived from ("lineage")."""
+        where = f"{what} != ''" if what == "lineage" else what
+        sql = f"SELECT 1 FROM record INDEXED BY record_{what} WHERE {where} LIMIT 1"
+        return self.con.execute(sql).fetchone() is not None
 
     def derived_from(self, refs: "Iterable[str]") -> "tuple[list[Record], int]":
         """The records that name one of these ids or keys as what they were derived from, and how many are withheld."""
@@ -246,7 +247,7 @@ class Look:
     def record(self, row: Row) -> "Record | None":
         """The record behind a row as its files have it now; None when it is not there any more, or no longer for this
         reader: above the clearance, ended, or of a blocked source."""
-        found = self._beside[row.rid][1] if row.rid in self._beside else self._served(row.rid)
+        found = self._beside[row.rid][1] if row.rid in self._beside else self.served(row.rid)
         return self._current(row.layer, found)
 
     def shown(self, record: "T") -> "T":
@@ -295,7 +296,8 @@ class Look:
             return found if policy.current(found, self.now, self.store.settings) else None  # type: ignore[arg-type]
         return None if policy.expired(found, self.now) else found
 
-    def _served(self, rid: int) -> "Record | None":
+    def served(self, rid: int) -> "Record | None":
+        """The record of a row as its files have it, whoever may see it."""
         layer, name, start, stop, id_, key_hash, level = self.con.execute(
             "SELECT layer, name, start, stop, id, key_hash, level FROM record WHERE rid = ?", (rid,)
         ).fetchone()
@@ -317,7 +319,7 @@ class Look:
         sql = f"SELECT r.rid, r.layer FROM record r WHERE {where}"
         hidden = self.con.execute(sql, {**self._values, "shown": int(document.SHOWN_UP_TO)}).fetchall()
         for rid, layer in hidden:
-            record = self._current(layer, self._served(rid))
+            record = self._current(layer, self.served(rid))
             if record is None:
                 continue
             columns, stems = document.document(record.replace(sensitivity=labels.PUBLIC), self.store.settings)

@@ -25,6 +25,7 @@ UNTRUSTED_IMPORTANCE = 0.5
 TRIAL_RUNS = 3
 RATE_LEAST = 0.6
 IDLE_DAYS = 60
+PEOPLE = ("user", "system")
 VIA_CEILING = labels.CONFIDENCE_WORDS["medium"]
 HAND_CEILING = labels.CONFIDENCE_WORDS["medium"]
 
@@ -151,5 +152,19 @@ def cleared(label: Sensitivity, clearance: Sensitivity) -> bool:
 
 
 def quarantined(source: "Source") -> bool:
-    """True when the source is a web page or an import: not in the context unless asked for."""
+    """True when the source is a web page or an import: not in the context unless asked for.
+
+    A fact is held back for what it was derived from too; `memcli.index.doubt` tells that.
+    """
     return source.kind in labels.UNTRUSTED_KINDS
+
+
+def untrusted_address(ref: str) -> bool:
+    """True when a basis that is no record is a web page or an import: an address, or a source of that kind."""
+    return "://" in ref or ref.partition(":")[0] in labels.UNTRUSTED_KINDS
+
+
+def vouched(fact: "Fact") -> bool:
+    """True when a person other than the one who wrote the fact has confirmed it, and nobody has denied it since."""
+    said = [o.at for o in fact.confirmations if o.source.partition(":")[0] in PEOPLE and o.source != str(fact.source)]
+    return bool(said) and not any(o.at >= max(said) for o in fact.denials)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
+    from memcli.store.sources import Blocked
     from memcli.store.tombstones import Tombstones
     from memcli.store.touched import Trail
 
@@ -67,6 +68,22 @@ class Store:
         if not again:
             raise errors.Purged("this was purged, and its tombstone keeps it from being learned again", hint=hint)
         return True
+
+    def blocked(self) -> "Blocked | tuple[()]":
+        """The sources that are not served; empty, after one look, where nothing is known of any source."""
+        with self.folder("sources") as folder:
+            if not any(n.endswith(".meta.json") for n in folder.names()):
+                return ()
+        from memcli.store import sources
+
+        return sources.Blocked(self)
+
+    def check_served(self, source: str, what: str = "this fact") -> None:
+        """Raise Blocked when a source, given by its id, is not served. what: the record that is of it, in words."""
+        if source in self.blocked():
+            from memcli.store import sources
+
+            raise errors.Blocked(f"{what} is not served: its source is blocked", hint=sources.way_back(self, source))
 
     def writing(self, *, patient: bool = False) -> "Writing":
         """`with store.writing() as w:` the only way to change files. patient: for long commands."""

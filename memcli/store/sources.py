@@ -29,15 +29,16 @@ def every(store: "Store") -> "Iterator[SourceRecord]":
 class Blocked:
     """Which sources are not served: those on the block list, and those whose record is damaged (it may be a block).
 
-    trust: by id the trust of every source whose record can be read.
+    trust: by id the trust of every source whose record can be read; untrusted: ids of those that are pages or imports.
     """
 
-    __slots__ = ("_damaged", "_ids", "trust")
+    __slots__ = ("_damaged", "_ids", "trust", "untrusted")
 
     def __init__(self, store: "Store") -> None:
         self._ids = set()
         self._damaged = set()
         self.trust: dict[str, float] = {}
+        self.untrusted: set[str] = set()
         with store.folder(LAYER) as folder:
             for name in (n for n in folder.names() if n.endswith(SUFFIX) and not n.startswith(".")):
                 found = _read(folder, name)
@@ -45,6 +46,8 @@ class Blocked:
                     self._damaged.add(name)
                     continue
                 self.trust[found.id] = found.trust
+                if found.kind in labels.UNTRUSTED_KINDS:
+                    self.untrusted.add(found.id)
                 if found.list == "block":
                     self._ids.add(found.id)
 
@@ -60,6 +63,17 @@ class Blocked:
     def __contains__(self, source: str) -> bool:
         """True for the id of a source that is not served."""
         return source in self._ids or (bool(self._damaged) and _file(source) in self._damaged)
+
+
+def way_back(store: "Store", source: str) -> str:
+    """What to do to have a source served again; one whose id may not be shown is not named."""
+    import shlex
+
+    from memcli.model import redact
+
+    if source not in Blocked(store).ids:
+        return "the record of the source is damaged: memcli doctor"
+    return f"memcli source allow {'ID' if redact.scan(source) else shlex.quote(source)}"
 
 
 def readable(folder: files.Folder, name: str) -> bool:

@@ -470,6 +470,31 @@ def test_a_model_extracts_artifacts_facts_and_a_procedure(box: Box, model: Calla
     assert f"The safe is {CANARY}" not in prompt
 
 
+@pytest.mark.parametrize("outcome", ["failed", "partial"])
+def test_a_run_that_was_not_completed_teaches_no_facts(box: Box, outcome: str) -> None:
+    notes(box, "The deploy target is Fly.io")
+    done = box.run("consolidate", *S, "--transcript", "-", "--outcome", outcome, stdin=jsonl(*TALK))
+    assert "no facts from a run that" in done.err
+    assert proposed(box) == {}
+    assert episodes(box)[0]["outcome"] == outcome
+    for again in ((), ("--outcome", "completed")):  # what it said is done with
+        run(box, "--transcript", "-", *again, stdin=jsonl(*TALK))
+        assert proposed(box) == {}
+
+
+def test_a_failed_run_is_no_witness(box: Box) -> None:
+    for session, outcome in (("s1", "failed"), ("s2", "completed"), ("s3", "partial")):
+        run(box, "--transcript", "-", "--outcome", outcome, session=session, stdin=jsonl(*TALK))
+    assert proposals.observations(proposal(box, "deploy target")) == 1
+
+
+def test_a_run_of_which_the_model_says_that_it_failed_teaches_no_facts(box: Box, model: Callable[..., Path]) -> None:
+    model(ANSWER | {"outcome": "failed"})
+    notes(box, "The deploy target is Fly.io")
+    row = run(box)
+    assert (row["proposed"], row["unlearned"], proposed(box)) == ([], 1, {})
+
+
 @pytest.mark.parametrize("outcome", ["failed", "partial", "unknown"])
 def test_facts_and_procedures_of_a_model_come_from_completed_runs_only(
     box: Box, model: Callable[..., Path], outcome: str

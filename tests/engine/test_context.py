@@ -511,6 +511,75 @@ def test_what_a_web_page_or_an_import_says_is_shown_only_when_asked_for(box: Box
     assert [t for _, t, _ in facts_of(parse(box.ok("context", "--untrusted").out))] == ["from elsewhere"]
 
 
+def shown(box: Box, *options: str) -> list[str]:
+    return [t for _, t, _ in facts_of(parse(box.ok("context", *options).out))]
+
+
+@pytest.mark.parametrize("basis", ["web", "https://evil.example/page", "url:evil", "doubtful feed", "next"])
+@pytest.mark.parametrize("importance", ["0.5", "1"])
+def test_a_summary_of_what_is_untrusted_is_untrusted(box: Box, basis: str, importance: str) -> None:
+    box.set("web", "from the web", "--source", "url:http://x.example", "--sensitivity", "public")
+    box.ok("source", "set", "doubtful feed", "--kind", "url")
+    box.set("next", "Between", "--source", "user:a", "--derived-from", "web")
+    box.set("sum", "Summary text", "--source", "user:a", "--derived-from", basis, "--importance", importance)
+    box.set("sound", "Summary of a sound thing", "--source", "user:a", "--derived-from", "docs/adr.md")
+    found = parse(box.ok("context", "summary text").out)
+    assert "Summary text" not in str(found.sections)
+    assert found.account["untrusted"] == 1
+    assert parse(box.ok("context").out).account["untrusted"] == 3
+    assert shown(box) == ["Summary of a sound thing"]
+    assert "Summary text" in shown(box, "--untrusted")
+
+
+@pytest.mark.parametrize("superseded", [False, True])
+def test_a_basis_by_its_id_counts_also_when_it_is_superseded(box: Box, superseded: bool) -> None:
+    made = box.set("web", "from the web", "--source", "url:http://x.example")["id"]
+    box.set("sum", "Summary text", "--source", "user:a", "--derived-from", made)
+    if superseded:
+        box.set("web", "a person says so", "--source", "user:a")
+    assert "Summary text" not in shown(box)
+
+
+def test_taking_the_page_away_makes_no_summary_sound(box: Box) -> None:
+    box.set("web", "from the web", "--source", "url:http://x.example")
+    box.set("sum", "Summary text", "--source", "user:a", "--derived-from", "web")
+    box.ok("fact", "forget", "web", "--yes")
+    assert shown(box) == []
+    for _ in range(2):
+        box.ok("sweep", "--yes", now=stamp(days=40))
+    assert parse(box.ok("context").out).account["untrusted"] == 1
+
+
+def test_a_page_above_the_clearance_counts_too(box: Box) -> None:
+    box.set("web", "from the web", "--source", "url:http://x.example", "--sensitivity", "restricted")
+    box.set("sum", "Summary text", "--source", "user:a", "--derived-from", "web")
+    assert shown(box) == []
+
+
+def test_only_another_person_lifts_what_was_derived_from_a_page(box: Box) -> None:
+    box.set("web", "from the web", "--source", "url:http://x.example")
+    box.set("sum", "Summary text", "--source", "user:a", "--derived-from", "web")
+    box.set("more", "Summary of it", "--source", "agent:m", "--derived-from", "sum")
+    for who in ("user:a", "agent:m", "url:x"):
+        box.ok("fact", "confirm", "sum", "--source", who)
+        assert shown(box) == []
+    box.ok("fact", "confirm", "web", "--source", "user:b")
+    assert shown(box) == []
+    box.ok("fact", "confirm", "sum", "--source", "user:b")
+    assert sorted(shown(box)) == ["Summary of it", "Summary text"]
+    box.ok("fact", "deny", "sum", "--source", "agent:m", "--run", "r2", now=stamp(days=1))
+    assert shown(box) == []
+
+
+def test_a_circle_made_by_hand_over_a_page_is_held_back(box: Box) -> None:
+    box.set("a", "Summary one", "--source", "user:a")
+    box.set("b", "Summary two", "--source", "user:a", "--derived-from", "a")
+    side = box.root / "facts/a.meta.json"
+    side.write_text(side.read_text().replace('"id"', '"derived_from": ["b", "web"], "id"', 1))
+    box.set("web", "from the web", "--source", "url:http://x.example")
+    assert shown(box) == []
+
+
 def test_secrets_and_personal_data_are_masked_whatever_the_label(box: Box) -> None:
     token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bD1fG3hJ5"
     box.set("k", f"call anna.keller@larder.example with {token}", "--allow-secret", "--allow-pii")

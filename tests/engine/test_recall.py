@@ -113,6 +113,18 @@ def test_an_untrusted_page_leads_nowhere(box: Box) -> None:
     assert "untrusted: a web page or an import" in box.ok("recall", QUESTION).out
 
 
+def test_what_was_derived_from_an_untrusted_page_is_marked_and_leads_nowhere(box: Box) -> None:
+    box.set("page", "x", "--source", "url:https://evil.example/")
+    box.set("deploy target", "Fly.io", "--source", "user:a", "--derived-from", "page")
+    box.ok("fact", "relate", "deploy target", "related", "wire the money")
+    found = recall(box)
+    assert found.queries == (QUESTION,)
+    assert [(i.quarantined, i.graph) for i in found.items] == [(True, 0.0)]
+    assert "untrusted: a web page or an import" in box.ok("recall", QUESTION).out
+    box.ok("fact", "confirm", "deploy target", "--source", "user:b")
+    assert [i.quarantined for i in recall(box).items] == [False]
+
+
 def test_what_an_untrusted_page_says_of_a_fact_is_not_followed_either(box: Box) -> None:
     box.set("deploy target", "Fly.io", "--source", "user:anna")
     box.set("deploy page", "x", "--source", "url:https://evil.example/")

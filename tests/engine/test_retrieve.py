@@ -112,3 +112,12 @@ def test_what_is_withheld_is_only_counted(kept: Box) -> None:
         assert ran.data["withheld"] == 2
     shown = kept.memory.retrieve("token", clearance="sensitive", now=at())
     assert "[EMAIL]" in shown.summary
+
+
+def test_what_comes_from_a_page_over_any_steps_is_marked(box: Box) -> None:
+    box.set("page", "The rate limit is 600", "--source", "url:https://evil.example/")
+    box.set("limit", "The rate limit is high", "--source", "user:a", "--derived-from", "page")
+    box.set("sound", "The rate limit is known", "--source", "user:a")
+    found = box.data("retrieve", "rate limit")
+    assert sorted(f["key"] for f in found["facts"] if f["id"] in found["quarantined"]) == ["limit", "page"]
+    assert found["summary"].count("untrusted: a web page or an import") == 2

@@ -55,7 +55,7 @@ def test_as_key_tag_session_or_anything_stored_it_stays_inside(word: str, placed
         ("episode", "show", "--", word),
         ("work", "set", "--session=" + word, "--", word, "v"),
         ("work", "clear", "--yes", "--session=" + word),
-        ("source", "set", "--trust=0.5", "--", f"user:{word}"),
+        ("source", "set", "--by=user:keeper", "--trust=0.5", "--", f"user:{word}"),
         ("source", "block", "--", f"user:{word}"),
         ("procedure", "propose", "--step=a: b", "--", word, "x"),
         ("context", "--domain=" + word, "--session=" + word, "--", word),

@@ -1,5 +1,6 @@
 """What may happen to a store, one thing at a time and at random: memcli's verbs, editors, git, synchronisers, crashes."""
 
+import functools
 import json
 import os
 import random
@@ -172,7 +173,7 @@ class Play:
 
     def by_source(self) -> object:
         memory = self.box.memory
-        change = self.r.choice((memory.block_source, memory.allow_source))
+        change = self.r.choice((memory.block_source, functools.partial(memory.allow_source, by="user:keeper")))
         return change(self.r.choice(("anna", "coder", "hand")), now=self.now)
 
     def by_setting(self) -> object:

@@ -1,0 +1,59 @@
+"""Who may decide: say yes or no to what waits for review, and say how far a source is trusted.
+
+It keeps honest agents and hooks inside the gate. It is no protection against somebody who names himself user:x.
+"""
+
+from memcli.base import errors
+from memcli.engine import intake
+from memcli.model import labels, policy, records
+from memcli.model.records import Episode, Fact, Procedure, Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memcli.store.folder import Store
+
+_HINT = "--by user:NAME, or MEMCLI_SOURCE=user:NAME"
+
+
+def who(by: str | None, default_kind: str) -> Source:
+    """Who speaks: `by`, else MEMCLI_SOURCE, else the kind."""
+    return records.source(by) if by else intake.default_source(default_kind)
+
+
+def judge(store: "Store", by: str | None, default_kind: str) -> Source:
+    """Who decides, as `who` says. Raises Refused for an unknown, untrusted or blocked source."""
+    found = who(by, default_kind)
+    if found.kind in (*labels.UNTRUSTED_KINDS, "unknown"):
+        raise errors.Refused("an unknown or untrusted source cannot decide this", hint=_HINT)
+    if found.id in store.blocked():
+        raise errors.Refused("a blocked source cannot decide this", hint=_HINT)
+    return found
+
+
+def check(judge: Source, record: "Fact | Episode | Procedure", *, gone: Fact | None = None) -> None:
+    """Raise Refused when a source that `judge` gave may not say yes or no to a record: an agent to its own.
+
+    A person always may.
+
+    gone: the value that would go, which only a person takes away where a person set it.
+    """
+    if judge.kind in policy.PEOPLE:
+        return
+    if own(judge, record):
+        raise errors.Refused("who proposed something cannot decide on it", hint="--by user:NAME, or another agent")
+    if gone is not None and gone.source.kind in policy.PEOPLE:
+        raise errors.Refused("a person has set this value: only a person takes it away", hint=_HINT)
+
+
+def own(judge: Source, record: "Fact | Episode | Procedure") -> bool:
+    """True when a source other than a person decides on what it said itself, under its own name or in a session."""
+    return judge.kind not in policy.PEOPLE and judge.id in (record.source.id, getattr(record, "agent", ""))
+
+
+def check_trust(store: "Store", name: str, by: str | None, default_kind: str) -> None:
+    """Raise Refused when a source's trust or its place on a list is changed by other than a person, or by itself."""
+    found = judge(store, by, default_kind)
+    if found.kind not in policy.PEOPLE:
+        raise errors.Refused("only a person says how far a source is trusted", hint=_HINT)
+    if found.id in (name, records.source(name).id):
+        raise errors.Refused("nobody says how far he is trusted himself", hint="--by another user:NAME")

@@ -1,0 +1,94 @@
+"""What a blocked source said is kept and served by no command that names it; each says why."""
+
+from pathlib import Path
+
+import pytest
+from support import CANARY, Box, at
+
+from memcli.base import errors
+
+ASKED = {
+    "get": ("fact", "get", "bad"),
+    "get revealed": ("fact", "get", "bad", "--reveal"),
+    "history": ("fact", "history", "bad"),
+    "edit": ("fact", "edit", "bad"),
+    "related": ("fact", "related", "bad"),
+    "chain": ("fact", "chain", "bad"),
+    "graph": ("graph", "bad"),
+    "verify": ("verify", "bad"),
+    "work": ("work", "get", "note", "--session", "s"),
+    "procedure": ("procedure", "show", "way"),
+    "skill": ("export", "skill", "way", "out"),
+}
+
+
+@pytest.fixture
+def held(box: Box) -> Box:
+    """A store with a record of each layer of one source, which is blocked."""
+    said = ("--source", "agent:mallory")
+    box.set("bad", f"{CANARY} before", *said)
+    box.set("bad", CANARY, *said, "--check", "path:memcli.toml")
+    box.ok("work", "set", "note", CANARY, "--session", "s", *said)
+    box.ok("procedure", "propose", "way", "--step", f"Go: {CANARY}", *said)
+    box.ok("procedure", "approve", "way", "--by", "user:anna")
+    box.made = box.add(CANARY, *said)  # type: ignore[attr-defined]
+    box.ok("source", "block", "mallory")
+    return box
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_a_blocked_record_that_is_named_is_refused_with_the_reason(
+    held: Box, asked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = held.run(*ASKED[asked])
+    assert (done.code, CANARY in done.out + done.err) == (6, False)
+    assert "its source is blocked" in done.err
+    assert "memcli source allow mallory" in done.err
+    held.ok("source", "allow", "mallory")
+    assert "blocked" not in held.run(*ASKED[asked]).err
+
+
+def test_an_episode_of_a_blocked_source_is_refused(held: Box) -> None:
+    done = held.run("episode", "show", held.made)  # type: ignore[attr-defined]
+    assert (done.code, CANARY in done.out) == (6, False)
+    with pytest.raises(errors.Blocked):
+        held.memory.episode(held.made, now=at())  # type: ignore[attr-defined]
+
+
+def test_python_refuses_them_too(held: Box) -> None:
+    m = held.memory
+    for verb in (
+        lambda: m.get_fact("bad", now=at()),
+        lambda: m.get_fact("bad", reveal=True, now=at()),
+        lambda: m.related("bad", now=at()),
+        lambda: m.chain("bad", now=at()),
+        lambda: m.graph("bad", now=at()),
+        lambda: m.verify("bad", now=at()),
+        lambda: m.work_get("s", "note", now=at()),
+        lambda: m.procedure("way"),
+    ):
+        with pytest.raises(errors.Blocked):
+            verb()
+    assert m.history("bad") == []
+    assert m.verify(now=at()) == []
+
+
+def test_history_counts_what_it_leaves_out(held: Box) -> None:
+    held.set("bad", "a person says so", "--source", "user:anna")
+    done = held.ok("fact", "history", "bad")
+    assert (done.out.count("\n"), CANARY in done.out) == (1, False)
+    assert "2 of a blocked source" in done.err
+
+
+def test_what_is_withheld_is_not_said_to_be_blocked(box: Box) -> None:
+    box.set("bad", CANARY, "--source", "agent:mallory", "--sensitivity", "restricted")
+    box.ok("source", "block", "mallory")
+    for words in (("fact", "get", "bad"), ("fact", "related", "bad")):
+        assert "blocked" not in box.run(*words).err
+
+
+def test_a_source_whose_record_is_damaged_leads_to_doctor(held: Box) -> None:
+    (held.root / "sources/mallory.meta.json").write_text("{")
+    done = held.run("fact", "get", "bad")
+    assert (done.code, "memcli doctor" in done.err) == (6, True)
