@@ -2,6 +2,7 @@
 
 from memcli.base.errors import (
     BadData,
+    Blocked,
     Brake,
     Changed,
     Exists,
@@ -20,6 +21,7 @@ from memcli.base.errors import (
 
 __all__ = [
     "BadData",
+    "Blocked",
     "Brake",
     "Changed",
     "Exists",

@@ -93,7 +93,7 @@ FENCES = (
         {
             "store/folder.py": "where the store is",
             "engine/intake.py": "MEMCLI_SOURCE, for every writer that names no source",
-            "engine/memory_layers.py": "MEMCLI_NOW, for Python as for the shell",
+            "engine/memory_review.py": "MEMCLI_NOW, for Python as for the shell",
             "cli/session.py": "MEMCLI_NOW",
             "cli/store.py": "init reads MEMCLI_STORE and MEMCLI_TENANT before there is a store to find",
             "cli/quick.py": "steps aside when a shell asks for completion",

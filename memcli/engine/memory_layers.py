@@ -1,4 +1,4 @@
-"""The verbs of a memory beyond facts, episodes and the context: retrieval, opinions, relations, procedures, sources, review.
+"""The verbs of a memory beyond facts, episodes and the context: retrieval, opinions, relations, procedures, sources.
 
 `engine.memory.Memory` is built on this class and has all of them; it is a class of its own only to keep both modules
 short. Each verb is a line over the engine module of its name, which is imported when it is called.
@@ -7,38 +7,32 @@ short. Each verb is a line over the engine module of its name, which is imported
 import os
 from datetime import datetime
 
-from memcli.base import clock, errors
-from memcli.engine import given
+from memcli.base import errors
+from memcli.engine import given, memory_review
+from memcli.engine.memory_review import check_open
+from memcli.engine.memory_review import instant as instant
 from memcli.model import keys, labels, policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from memcli.engine.approval import Accepted
     from memcli.engine.audit import Audit
     from memcli.engine.evidence import Bundle
     from memcli.engine.monitoring import Retrievals
     from memcli.engine.opinions import Said
     from memcli.engine.relations import Edge, Graph, Step
     from memcli.engine.retrieve import Retrieved
-    from memcli.engine.review import Item
-    from memcli.engine.revisions import Change, Fault
     from memcli.engine.trust import Standing
     from memcli.engine.verify import Verdict
-    from memcli.model.labels import Sensitivity
     from memcli.model.records import Episode, Fact, Procedure, SourceRecord
     from memcli.model.records import Step as Way
     from memcli.model.redact import Redacted
-    from memcli.store.folder import Store
 
 
 @given.guarded
-class Layers:
+class Layers(memory_review.Reviewing):
     """One store, and what can be done with it. Every verb takes `now` where time matters: an aware datetime."""
-
-    def __init__(self, store: "Store") -> None:
-        self.store = store
 
     # One question to all layers
 
@@ -113,7 +107,7 @@ class Layers:
         found = forget.find_episode(self.store, ref)
         if found is None or policy.expired(found, instant(now)):
             raise errors.NotFound("no episode of this id")
-        _check_open(found.sensitivity, reveal)
+        check_open(found.sensitivity, reveal)
         self.store.check_served(found.source.id, "this episode")
         return found
 
@@ -276,7 +270,7 @@ class Layers:
         found = procedures.get(self.store, keys.normal(key))
         if found is None:
             raise errors.NotFound("no procedure of this key")
-        _check_open(found.sensitivity, reveal)
+        check_open(found.sensitivity, reveal)
         self.store.check_served(found.source.id, "this procedure")
         return found
 
@@ -336,71 +330,6 @@ class Layers:
 
         return sourcing.change(self.store, name, changes, now=instant(now))[0]
 
-    # Review
-
-    def review(
-        self, *, kinds: tuple[str, ...] = (), clearance: str = "internal", now: datetime | None = None
-    ) -> "list[Item]":
-        """What waits for a person, of some kinds or of all; see engine.review.queue."""
-        from memcli.engine import review
-
-        for kind in kinds:
-            labels.choice(kind, "kind", review.KINDS)
-        limit = labels.sensitivity(clearance)
-        found = review.queue(self.store, instant(now))
-        return [i for i in found if i.sensitivity <= limit and (not kinds or i.kind in kinds)]
-
-    def review_show(self, ref: str, *, reveal: bool = False, now: datetime | None = None) -> "Item":
-        """One item of the queue, by ref or key. Raises NotFound, Refused, Withheld."""
-        from memcli.engine import review
-
-        found = review.find(self.store, ref, instant(now))
-        _check_open(found.sensitivity, reveal)
-        return found
-
-    def review_accept(self, ref: str, *, by: str | None = None, now: datetime | None = None) -> "Item":
-        """Say yes; see engine.review.accept."""
-        from memcli.engine import review
-
-        return review.accept(self.store, ref, now=instant(now), by=by)
-
-    def review_accept_all(
-        self,
-        *,
-        via: str = "",
-        by: str | None = None,
-        clearance: str = "internal",
-        dry_run: bool = False,
-        now: datetime | None = None,
-    ) -> "Accepted":
-        """Say yes to every proposal that nothing speaks against; see engine.approval.accept_all."""
-        from memcli.engine import approval
-
-        limit = labels.sensitivity(clearance)
-        return approval.accept_all(self.store, now=instant(now), via=via, by=by, clearance=limit, dry_run=dry_run)
-
-    def review_reject(self, ref: str, *, by: str | None = None, now: datetime | None = None) -> "Item":
-        """Say no; see engine.review.reject."""
-        from memcli.engine import review
-
-        return review.reject(self.store, ref, now=instant(now), by=by)
-
-    def review_diff(self, old: str, new: str | None = None, *, clearance: str = "internal") -> "list[Change]":
-        """What changed in meaning between two git revisions, or between one and now."""
-        from memcli.engine import revisions
-        from memcli.store import revision
-
-        after = self.store if new is None else revision.Revision(self.store, new)
-        limit = labels.sensitivity(clearance)
-        return [c for c in revisions.diff(revision.Revision(self.store, old), after) if c.label <= limit]
-
-    def check_against(self, rev: str) -> "list[Fault]":
-        """What a change since a git revision must not bring: a credential, an unsourced fact, a silent contradiction ..."""
-        from memcli.engine import revisions
-        from memcli.store import revision
-
-        return revisions.faults(revision.Revision(self.store, rev), self.store)
-
     # What leaves
 
     def export_skill(self, key: str, directory: str, *, force: bool = False) -> str:
@@ -422,17 +351,3 @@ class Layers:
         if name not in settings.TABLE:
             raise errors.NotFound("no setting of this name")
         return self.store.settings[name]
-
-
-def instant(now: datetime | None) -> datetime:
-    """The time of a call: as given, else MEMCLI_NOW, else the clock. Raises UsageError for a naive time."""
-    if now is None:
-        return clock.now(os.environ.get("MEMCLI_NOW") or None)
-    if now.tzinfo is None:
-        raise errors.UsageError("now is a naive time", hint="give it a time zone: datetime.now(timezone.utc)")
-    return now.replace(microsecond=0)
-
-
-def _check_open(label: "Sensitivity", reveal: bool) -> None:
-    if label > labels.INTERNAL and not reveal:
-        raise errors.Withheld("this record is withheld: its label is above internal", hint="reveal=True")

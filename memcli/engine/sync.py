@@ -1,4 +1,4 @@
-"""`sync`: one store on many machines, over a bucket of immutable bundles and one manifest (docs/decisions/0022-sync.md).
+"""`sync`: one store on many machines, over a bucket of immutable bundles and one manifest (docs/decisions/0021-sync.md).
 
 Local first: what is here is committed and united with the fleet's before anything is sent, and what is sent is whole before
 the manifest names it. So a stop anywhere leaves both sides as they were or as they should be.

@@ -1,7 +1,7 @@
 """Uniting two commits of a store beside its work tree: git merges, with memcli's drivers, and here is what git leaves open.
 
 git never asks a driver about a file that one side deleted and the other changed. In a fleet that happens every day
-(forgotten here, confirmed there), so there is a rule for it (docs/decisions/0022-sync.md).
+(forgotten here, confirmed there), so there is a rule for it (docs/decisions/0021-sync.md).
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The manifest of a fleet: which commit is its head and which bundles lead there (docs/decisions/0022-sync.md).
+"""The manifest of a fleet: which commit is its head and which bundles lead there (docs/decisions/0021-sync.md).
 
 Whoever can write to the bucket can write it, so nothing in it is believed before it is checked.
 """

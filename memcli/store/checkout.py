@@ -2,7 +2,7 @@
 
 `git merge` and `git checkout` write files one by one; stopped half-way, a mixture stands that looks like work of this
 machine, and the next value set in it would supersede one that nobody has archived. So the merge is made beside the work
-tree, and its files come in here: noted first, each replaced as a whole, HEAD last (docs/decisions/0022-sync.md).
+tree, and its files come in here: noted first, each replaced as a whole, HEAD last (docs/decisions/0021-sync.md).
 """
 
 import json
