@@ -66,9 +66,13 @@ def _keep(d: "Folder", name: str, given: bytes) -> str:
 
 
 def _words() -> list[str]:
-    named = os.environ.get("VISUAL", "").strip() or os.environ.get("EDITOR", "").strip() or "vi"
+    named = os.environ.get("VISUAL", "").strip() or os.environ.get("EDITOR", "").strip()
+    if not named and not (os.isatty(0) and os.isatty(1)):
+        raise errors.UsageError(
+            "no editor is named, and there is no terminal", hint="set EDITOR, or: memcli fact set KEY -"
+        )
     try:
-        return shlex.split(named)
+        return shlex.split(named or "vi")
     except ValueError:
         raise errors.UsageError("VISUAL or EDITOR has a quote without its end") from None
 

@@ -128,6 +128,8 @@ def export(
 
     labels.choice(foreign, "format", (*FORMATS, "skill"))
     if foreign == "skill":
+        if path_ == "-":
+            raise errors.UsageError("export skill needs the procedure's key", hint="memcli export skill KEY [FOLDER]")
         from memcli.cli import procedure
 
         return procedure.export_skill(ctx, path_, directory, force=force)

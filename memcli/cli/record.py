@@ -40,6 +40,8 @@ def forget(
         if purge or not prove or no_tombstone:
             raise errors.UsageError("--stdin only searches", hint="memcli forget KEY --prove --stdin")
         return _search(ctx, record)
+    if no_tombstone and not purge:
+        raise errors.UsageError("--no-tombstone goes with --purge", hint="memcli forget KEY --purge --no-tombstone")
     from memcli.engine import forget as engine
 
     store, now = session.store(ctx), session.now(ctx)

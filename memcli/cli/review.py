@@ -162,9 +162,7 @@ def _ask(ctx: Context, item: "Item", by: str | None) -> str:
 
     store, now = session.store(ctx), session.now(ctx)
     sys.stderr.write(_line(item) + (f"    against: {_words(item.rival)}\n" if item.rival else ""))
-    sys.stderr.write("[a]ccept [e]dit [r]eject [s]kip [q]uit? ")
-    sys.stderr.flush()
-    answer = sys.stdin.readline().strip().lower()[:1]
+    answer = _answer()
     try:
         if answer == "a":
             review.accept(store, item.ref, now=now, by=by, default_kind="user")
@@ -182,7 +180,18 @@ def _ask(ctx: Context, item: "Item", by: str | None) -> str:
             return "edited"
     except errors.MemcliError as e:
         sys.stderr.write(f"{e.message}{f'; {e.hint}' if e.hint else ''}\n")
-    return "quit" if answer == "q" or not answer else "skipped"
+    return "quit" if answer == "q" else "skipped"
+
+
+def _answer() -> str:
+    """One of the letters that were offered; asked again after any other, and "q" where there is nobody any more."""
+    while True:
+        sys.stderr.write("[a]ccept [e]dit [r]eject [s]kip [q]uit? ")
+        sys.stderr.flush()
+        line = sys.stdin.readline()
+        answer = line.strip().lower()[:1] if line else "q"
+        if answer and answer in "aersq":
+            return answer
 
 
 def _done(item: "Item", how: str) -> Output:

@@ -108,6 +108,11 @@ def witness(opinion: "Opinion") -> str:
     return f"run {opinion.run}" if opinion.run else f"{opinion.source} {opinion.at:%Y-%m-%d}"
 
 
+def occasion(opinion: "Opinion") -> str:
+    """When something was observed: the run, or without one the day, whoever says it: a name is quickly made."""
+    return f"run {opinion.run}" if opinion.run else f"{opinion.at:%Y-%m-%d}"
+
+
 def faded(fact: "Fact", now: datetime, half_life_days: float = FACT_HALF_LIFE_DAYS) -> bool:
     """True when a fact has decayed below 0.1; what was written that low or denied down is not faded by time."""
     if protected(fact) or half_life_days <= 0:

@@ -125,6 +125,21 @@ _CHOICES = {
 }
 
 
+# Below these a store could do nothing: the frame of a block alone takes some 130 tokens.
+_LEAST = {
+    "context.budget_tokens": 150,
+    "promotion.observations": 1,
+    "working.max_entries": 1,
+    "working.window": 1,
+    "working.compress_from": 2,
+    "working.max_messages": 2,
+    "working.keep_messages": 1,
+    "llm.timeout_seconds": 0.1,
+    "vectors.timeout_seconds": 0.1,
+}
+_MOST = 10**12
+
+
 class Settings:
     """The settings of one store: `settings["sweep.max_share"]`. Unknown names in the file are in `unknown`."""
 
@@ -160,8 +175,9 @@ def read(raw: "dict[str, Any]") -> Settings:
 
 
 def _checked(name: str, item: "Any") -> "Any":
-    default = TABLE[name][0]
+    default, unit, _ = TABLE[name]
     allowed = _CHOICES.get(name)
+    least, most = _LEAST.get(name, 0), 1 if unit == "0..1" else _MOST
     if name == "defaults.confidence":
         good = (type(item) in (int, float) and 0 <= item <= 1) or item in labels.CONFIDENCE_WORDS
     elif isinstance(default, bool):
@@ -169,8 +185,10 @@ def _checked(name: str, item: "Any") -> "Any":
     elif isinstance(default, str):
         good = isinstance(item, str) and (allowed is None or item in allowed)
     else:
-        good = type(item) in (int, float) and 0 <= item < 10**12 and (type(default) is float or type(item) is int)
+        number = type(item) in (int, float) and (type(default) is float or type(item) is int)
+        good = number and least <= item <= most
     if not good:
-        hint = f"one of: {', '.join(allowed)}" if allowed else f"a value like {default!r}"
+        among = f"{least} to {most}" if most < _MOST else f"{least} or more" if least else f"a value like {default!r}"
+        hint = f"one of: {', '.join(allowed)}" if allowed else among
         raise errors.BadData(f"memcli.toml: setting {name} is not what it must be", hint=hint)
     return item

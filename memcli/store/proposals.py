@@ -138,8 +138,8 @@ def remove(w: "Writing", gone: list[tuple[Fact, str]], at: datetime) -> None:
 
 
 def observations(fact: Fact) -> int:
-    """By how many independent runs it was observed, the one that wrote it included."""
-    return policy.independent((first(fact), *fact.confirmations))
+    """By how many independent runs it was observed, the one that wrote it included; days count where no run is named."""
+    return len({policy.occasion(o) for o in (first(fact), *fact.confirmations)})
 
 
 def first(fact: Fact) -> Opinion:
