@@ -150,7 +150,7 @@ _NOTING = f"store store.folder store.merge_notes model.sidecar model.records mod
 # Kind of file -> what the merge driver must load of memcli for two values of one fact, the note of the loser included.
 MERGING = {
     "fact": ("k.md", ours(_DRIVER, _NOTING)),
-    "meta": ("k.meta.json", ours(_DRIVER, _NOTING, "model.merge_meta model.policy")),
+    "meta": ("k.meta.json", ours(_DRIVER, _NOTING, "model.merge_meta model.policy base.clock")),
 }
 
 

@@ -7,9 +7,8 @@ read is listed with why, and one bad file hides no other.
 import os
 import re
 import stat
-from datetime import timedelta
 
-from memcli.base import errors, files
+from memcli.base import clock, errors, files
 from memcli.base.value import Value, value
 from memcli.engine import audit_json, audit_markdown
 from memcli.engine.audit_entry import Entry, Finding
@@ -182,7 +181,7 @@ class Reader:
         at, expires = audit_json.moment(said, *audit_json.WRITTEN), audit_json.moment(said, *audit_json.ENDS)
         minutes = said.get("ttlminutes")
         if expires is None and at and isinstance(minutes, int) and 0 < minutes < 10**8:
-            expires = at + timedelta(minutes=minutes)
+            expires = clock.add_minutes(at, minutes)
         named = next((str(said[k]) for k in ("title", "name", "key") if isinstance(said.get(k), str)), "")
         for entry in audit_markdown.split(body, path, first=first, at=at, label=label):
             full = f"{named} / {entry.title}" if named and entry.title else named or entry.title

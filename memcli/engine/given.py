@@ -94,7 +94,7 @@ FIELDS: "dict[str, Cast]" = {
     **_named(
         intake.words, "modality domain check source title task_type trigger role if_match by note via state concept"
     ),
-    **_named(intake.words, "prefix goal format old new rev transcript"),
+    **_named(intake.words, "prefix goal format old new rev transcript url message"),
     **_named(intake.several, "tags tag concepts findings tools patterns derived_from kinds layers"),
     **_named(intake.mappings, "evidence"),
     **_named(mapping, "request"),
@@ -106,12 +106,14 @@ FIELDS: "dict[str, Cast]" = {
     **_named(
         flag, "create allow_secret allow_pii include_forgotten extract reveal purge prove tombstone dry_run yes fix"
     ),
-    **_named(flag, "deep fresh receipt force success time_sensitive allow_commands trusted supersede untrusted all"),
+    **_named(
+        flag, "deep fresh receipt force success time_sensitive allow_commands trusted supersede untrusted all tidy"
+    ),
     **_named(instant, "now at since until as_of"),
     **_named(path, "path directory"),
 }
 # Where one word is another thing.
-OTHERS: "dict[tuple[str, str], Cast]" = {("propose_procedure", "steps"): ways}
+OTHERS: "dict[tuple[str, str], Cast]" = {("propose_procedure", "steps"): ways, ("git_setup", "check"): flag}
 
 
 def checked(verb: str, given: "Mapping[str, object]") -> "dict[str, Any]":

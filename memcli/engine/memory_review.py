@@ -7,6 +7,7 @@ import os
 from datetime import datetime
 
 from memcli.base import clock, errors
+from memcli.engine import given
 from memcli.model import labels
 
 TYPE_CHECKING = False
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from memcli.store.folder import Store
 
 
+@given.guarded
 class Reviewing:
     """One store, and what can be done with it. Every verb takes `now` where time matters: an aware datetime."""
 

@@ -238,7 +238,9 @@ def test_when_a_holder_is_killed_the_next_writer_goes_on_at_once(box: Box, kind:
 
 def test_a_locked_store_is_read_and_a_writer_says_so_after_its_wait(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     box.set("k", "v")
-    monkeypatch.setattr(lock.Lock.__init__, "__kwdefaults__", {"wait_seconds": 0.2})
+    monkeypatch.setattr(
+        lock.Lock.__init__, "__kwdefaults__", {**lock.Lock.__init__.__kwdefaults__, "wait_seconds": 0.2}
+    )
     with box.store.writing():
         assert box.get("k") == "v"
         box.ok("context")

@@ -78,7 +78,7 @@ def test_a_procedure_is_purged_with_its_former_values_and_is_not_learned_again(b
     other.ok("init", str(other.root))
     propose(other)
     lines = other.ok("export", "jsonl", "-").out.encode()
-    box.ok("import", "jsonl", "-", "--supersede", stdin=lines)
+    box.ok("import", "jsonl", "-", "--supersede", "--trusted", stdin=lines)
     assert [n for n in residue(box) if n.startswith("archive/procedures/")]
     would = box.data("forget", KEY, "--purge", "--dry-run")
     done = box.run("forget", KEY, "--purge", "--prove", "--yes", "--json")

@@ -26,7 +26,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "import": ("jsonl", "nofile"), "export": ("jsonl", "-"), "sweep": ("--yes",),
 }  # fmt: skip
 # The names of files outside the store, which a command opens or makes as it is told; people at a terminal.
-OF_FILES = {"directory", "path", "path_", "transcript", "receipt", "request", "from_"}
+OF_FILES = {"directory", "path", "path_", "path__", "transcript", "receipt", "request", "from_"}
 BY_HAND = {"fact edit", "review walk", "scrub"}
 
 
