@@ -154,7 +154,8 @@ def candidates(corpus: "Corpus", stems: list[str], concepts: list[Concept], most
     telling = stems
     if corpus.count >= LARGE:
         telling = [s for s, c in zip(stems, concepts, strict=True) if c.idf >= TOO_COMMON] or stems
-    found = {row.rid: row for row in corpus.matching(telling, most)}
+    # A word that stands nowhere tells nothing: then the common ones have to do.
+    found = {row.rid: row for row in corpus.matching(telling, most) or corpus.matching(stems, most)}
     forms = list(dict.fromkeys(form for c in concepts for form in c.forms if form not in stems))
     if forms:
         for row in corpus.matching(forms, most):

@@ -16,6 +16,8 @@ from typing import Any
 
 NOW = dt.datetime(2026, 11, 15, 9, 0, tzinfo=dt.UTC)
 RARE = "zanzibarite"  # in every hundredth fact, for searches
+# Words that stand in a third of all records: the worst that a question can be made of.
+COMMON = "how do we deploy the release?"
 ENGLISH = (
     "the of and to in a is that for it as was with on by be at this from are which user project prefers uses service "
     "deploy database team config meeting server agent release review branch memory should always never because after "

@@ -197,6 +197,8 @@ def cases(lab: Lab, sizes: list[str]) -> Iterator[Case]:
         look = on(size, "search", corpus.RARE)
         yield Case(f"search after a write, {size}", look, rare=True)
         yield Case(f"search, {size}", look, SEARCH[size][0], SEARCH[size][1], rare=True)
+        common = on(size, "search", corpus.COMMON)
+        yield Case(f"search, common words, {size}", common, SEARCH[size][0], SEARCH[size][1], rare=True)
         yield Case(f"reindex, {size}", on(size, "reindex"), *REINDEX[size], rare=True)
         yield Case(f"search --fresh, {size}", on(size, "search", corpus.RARE, "--fresh"), rare=True)
         edited = lab.store(size) / "facts"
@@ -206,7 +208,9 @@ def cases(lab: Lab, sizes: list[str]) -> Iterator[Case]:
             rare=True,
             before=lambda edited=edited: edit(edited),
         )
-        yield Case(f"context, {size}", on(size, "context", TASK), CONTEXT[size][0], CONTEXT[size][1], rare=True)
+        yield Case(
+            f"context, {size}", on(size, "context", corpus.COMMON), CONTEXT[size][0], CONTEXT[size][1], rare=True
+        )
         yield Case(f"fact list, {size}", on(size, "fact", "list"), rare=True)
         yield Case(f"sweep, nothing due, {size}", on(size, "sweep"), SWEEP[size][0], SWEEP[size][1], rare=True)
         yield Case(f"doctor, {size}", on(size, "doctor"), rare=True)

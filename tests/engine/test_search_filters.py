@@ -7,6 +7,7 @@ from support import Box, at
 
 import memcli
 from memcli.base import errors
+from memcli.engine import features
 
 
 def test_many_better_matches_elsewhere_hide_nothing(box: Box) -> None:
@@ -90,3 +91,14 @@ def test_one_letter_of_a_script_without_spaces_is_found_in_its_words(letter: str
     box.set("other", "犬がいます")
     box.set("colour", f"黒{letter}")
     assert {h["key"] for h in box.data("search", letter)} == {"pet", "colour"}
+
+
+def test_a_word_that_stands_nowhere_hides_no_common_one(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a large store the commonest words bring no candidates, as long as others do."""
+    for n in range(12):
+        box.set(f"deploy {n}", f"the deploy number {n}")
+    box.set("kraken", "a kraken")
+    monkeypatch.setattr(features, "LARGE", 5)
+    monkeypatch.setattr(features, "TOO_COMMON", 2.0)
+    assert len(box.data("search", "deploy")) == 12
+    assert len(box.data("search", "deploy xyzzyplugh")) == 12
