@@ -20,6 +20,16 @@ def store(ctx: "Context") -> "Store":
     return folder.open_store(ctx.store, tenant=ctx.tenant)
 
 
+def named(ctx: "Context") -> str:
+    """`memcli` with the --store and --tenant of the command line, for a hint that must hit the same store."""
+    import shlex
+
+    given = [
+        word for flag, x in (("--store", ctx.store), ("--tenant", ctx.tenant)) if x is not None for word in (flag, x)
+    ]
+    return shlex.join(("memcli", *given))
+
+
 def now(ctx: "Context") -> "datetime":
     """--now, else MEMCLI_NOW, else the clock. Raises UsageError, naming the one that is no time."""
     try:

@@ -81,7 +81,8 @@ def stats(ctx: Context, *, retrieval: bool = False, since: str | None = None, da
 def doctor(ctx: Context, *, fix: bool = False, deep: bool = False) -> Listing:
     """Find what is wrong in the store and say what to do; --fix does what is safe.
 
-    --deep also compares the index with every record. Values are never printed.
+    What --fix mended is told too, each with its path. --deep also compares the index with every record. Values are
+    never printed.
 
     Example: memcli doctor --fix
     """
@@ -99,10 +100,10 @@ def doctor(ctx: Context, *, fix: bool = False, deep: bool = False) -> Listing:
         from memcli.engine import indexing
 
         found += indexing.compare(store, fix=fix)
-    notes = [f"{f.path}: {f.detail}" for f in mended if f.detail]
-    notes += [f"mended {len(mended)}"] if mended else []
+    notes = [_mended(f) for f in mended] + ([f"mended {len(mended)}"] if mended else [])
     notes += [] if found else ["nothing wrong"]
-    return Listing([_row(f) for f in found], "".join(map(_line, found)), notes=tuple(notes))
+    rows = [_row(f) | {"next": "", "mended": True} for f in mended] + [_row(f) for f in found]
+    return Listing(rows, "".join(map(_line, found)), notes=tuple(notes))
 
 
 def reindex(ctx: Context, *, vectors: bool = False, background: bool = False) -> Output:
@@ -245,3 +246,7 @@ def _line(finding: "Finding") -> str:
     place = f"{row['path']}:{row['line']}" if "line" in row else str(row["path"])
     detail = f" ({row['detail']})" if row["detail"] else ""
     return f"{row['severity']}: {place}: {row['message']}{detail}; {row['next']}\n"
+
+
+def _mended(finding: "Finding") -> str:
+    return f"mended: {finding.path}: {finding.detail or _row(finding)['message']}"

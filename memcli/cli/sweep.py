@@ -1,11 +1,13 @@
 """`memcli sweep`: for cron. Silent when there is nothing to do."""
 
+from memcli.base import errors
 from memcli.cli import session
 from memcli.cli.call import Context, Output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memcli.engine.sweep import Action
+    from memcli.engine.sweep import Action, Plan
+    from memcli.store.folder import Store
 
 
 _PROMOTED = "promoted proposed/facts"
@@ -23,12 +25,30 @@ def sweep(ctx: Context, *, dry_run: bool = False, yes: bool = False) -> Output:
 
     store, now = session.store(ctx), session.now(ctx)
     plan = engine.plan(store, now)
+    stop = None if yes else _stop(ctx, store, plan)
     if dry_run:
-        return _output(list(plan.actions), [], "would end", "would promote")
-    if not yes:
-        engine.check_brake(store, plan)
+        output = _output(list(plan.actions), [], "would end", "would promote")
+        output.notes = () if stop is None else (f"the sweep itself would stop: {stop.message}; {stop.hint}",)
+        return output
+    if stop is not None:
+        raise stop
     report = engine.apply(store, plan)
     return _output(list(report.done), list(report.skipped), "ended", "promoted")
+
+
+def _stop(ctx: Context, store: "Store", plan: "Plan") -> errors.Brake | None:
+    """What would stop this sweep, its hint naming the store and tenant that the command line named.
+
+    A hint without them, copied from the mail of cron, would go on in another store.
+    """
+    from memcli.engine import sweep as engine
+
+    try:
+        engine.check_brake(store, plan)
+    except errors.Brake as e:
+        e.hint = (e.hint or "").replace("memcli sweep", f"{session.named(ctx)} sweep")
+        return e
+    return None
 
 
 def _output(done: "list[Action]", skipped: "list[Action]", word: str, promoted: str) -> Output:

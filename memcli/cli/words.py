@@ -93,7 +93,7 @@ WORDS: dict[str, str] = {
     "run": "the run that this belongs to; counts as one witness",
     "agent": "the agent that did it",
     "outcome": "how it ended: completed, partial, failed or unknown",
-    "at": "when it happened (RFC 3339), instead of now",
+    "at": "when it happened (RFC 3339), instead of now; at most a day ahead",
     "finding": "something learned; repeat for more",
     "approach": "how it was done",
     "tool": "a tool that was used; repeat for more",

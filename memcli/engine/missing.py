@@ -32,7 +32,11 @@ def no_fact(
     hint: str = "memcli fact list",
     clearance: "Sensitivity" = labels.INTERNAL,
 ) -> errors.NotFound:
-    """The error to raise. key: normalised; hint: what to do next where no key that the reader may see is like it."""
+    """The error to raise. key: normalised; hint: what to do next where no key that the reader may see is like it.
+
+    Raises SystemFailure's kind or BadData by itself where the key has a file that cannot be read: it is not absent.
+    """
+    facts.check_readable(store, key)
     found = [
         f
         for f in facts.alike(store, key)

@@ -1,6 +1,6 @@
 """Recording episodes: what happened goes to the log of its month. Apart from facts, of which it needs nothing."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from memcli.base import errors
 from memcli.engine import intake
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
         trace: str
 
 
+# As far as the clocks of two machines may differ.
+_AHEAD = timedelta(days=1)
 _LISTS = ("tags", "concepts", "findings", "tools", "patterns")
 _FIELDS = frozenset(Episode.__fields__) - {"id", "at", "text", "state", "month", "unknown"}
 
@@ -69,8 +71,10 @@ def add_episode(
 
     fields: task, outcome, session, run, agent, tags, concepts, findings, approach, tools, steps, patterns, modality,
     evidence, trace, as in records.Episode. include_forgotten: also a text that was purged; its tombstone goes.
-    Raises UsageError, SecretFound, Purged, Locked, SystemFailure.
+    at: when it happened, at most a day ahead of now. Raises UsageError, SecretFound, Purged, Locked, SystemFailure.
     """
+    if at is not None and at - now > _AHEAD:
+        raise errors.UsageError("an episode cannot lie more than a day ahead", hint="--at takes when it happened")
     settings = store.settings
     given = {k: _typed(k, v) for k, v in fields.items() if v is not None}
     given = {k: v for k, v in given.items() if v not in ("", ())}

@@ -212,11 +212,13 @@ def _waiting(store: "Store", now: datetime) -> int:
 
 def _tally(store: "Store", now: datetime) -> dict[str, int]:
     tally = {"current": 0, "expired": 0, "faded": 0, "by_hand": 0, "damaged": 0}
-    for fact in facts.every(store):
+    unread: list[str] = []
+    for fact in facts.every(store, unread):
         ended = "expired" if policy.expired(fact, now) else "" if policy.current(fact, now, store.settings) else "faded"
         tally[ended or "current"] += 1
         tally["by_hand"] += fact.state in ("drift", "bare")
         tally["damaged"] += fact.state in ("damaged", "conflict", "half")
+    tally["damaged"] += len(unread)
     return tally
 
 

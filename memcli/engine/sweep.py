@@ -42,8 +42,8 @@ class Action(Value):
 
 @value
 class Plan(Value):
-    """What a sweep would do at an instant. live: how many facts there are now; newest: the time of the newest record;
-    tidy: layers in which no stopped writer has left anything."""
+    """What a sweep would do at an instant. live: how many facts there are now; newest: the time of the newest record, one
+    day that lies alone ahead of the others passed over; tidy: layers in which no stopped writer has left anything."""
 
     actions: tuple[Action, ...]
     live: int
@@ -91,9 +91,7 @@ def _due(
     at = document.seconds(now)
     live = dict(con.execute("SELECT layer, sum(count) FROM tally GROUP BY layer").fetchall())
     counts = {n: int(live.get(n) or 0) for n in (rows.FACT, rows.EPISODE)}
-    newest = con.execute(
-        "SELECT max(written_at) FROM record INDEXED BY record_written WHERE whole AND layer < 2"
-    ).fetchone()[0]
+    newest = _newest(con)
     facts_due = con.execute(
         "SELECT name FROM record WHERE layer = 0 AND rival = 0 AND state != 'conflict' AND rid IN ("
         "SELECT rid FROM record INDEXED BY record_expiry WHERE expires_at <= :at"
@@ -109,6 +107,21 @@ def _due(
     )
     names = [name for (name,) in facts_due]
     return counts, None if newest is None else document.instant(newest), names, [m for (m,) in months.fetchall()]
+
+
+def _newest(con: "Connection") -> float | None:
+    """The time of the newest record in seconds, None without any.
+
+    A day that lies alone, more than a day ahead of all before it, is passed over: one record with a slipped year would
+    stop every sweep until that year. A clock that is wrong is behind the other days too, so the brake still holds.
+    """
+    most = "SELECT max(written_at) FROM record INDEXED BY record_written WHERE whole AND layer < 2"
+    newest: float | None = con.execute(most).fetchone()[0]
+    if newest is None:
+        return None
+    before: float | None = con.execute(f"{most} AND written_at < ?", (newest - newest % 86400,)).fetchone()[0]
+    alone = before is not None and newest - before > _CLOCK_SLACK.total_seconds()
+    return before if alone else newest
 
 
 def _twins(con: "Connection", store: "Store") -> dict[str, str]:

@@ -75,12 +75,27 @@ def _regular(key: str) -> list[str]:
     return [keys.file_name(key), keys.hidden_name(key)]
 
 
-def every(store: "Store") -> "Iterator[Fact]":
-    """All facts by file name, each key once."""
+def every(store: "Store", unread: "list[str] | None" = None) -> "Iterator[Fact]":
+    """All facts by file name, each key once. unread: gets the names of those whose text is there and cannot be read."""
     with store.folder(LAYER) as folder:
         listed = pair.stems(folder.names())
-        found = [f for name in listed if (f := named(store, folder, name)) is not None]
-    yield from chosen(found)
+        read = {name: named(store, folder, name) for name in listed}
+        if unread is not None:
+            unread += [n for n, f in read.items() if f is None and folder.info(n + pair.MD) is not None]
+    yield from chosen(f for f in read.values() if f is not None)
+
+
+def check_readable(store: "Store", key: str) -> None:
+    """For a key that seems to have no fact: raise Unreadable or BadData where its file is there and tells nothing."""
+    with store.folder(LAYER) as folder:
+        for name in _regular(key):
+            try:
+                (folder.read(name + pair.MD) or b"").decode()
+            except UnicodeDecodeError:
+                raise errors.BadData("the file of this key is not UTF-8", path=folder.where(name + pair.MD)) from None
+            except errors.BadData as e:
+                if e.exit_code == errors.SystemFailure.exit_code:
+                    raise  # no right to read it; a link or a folder is no fact
 
 
 def named(store: "Store", folder: "files.Folder", name: str) -> Fact | None:

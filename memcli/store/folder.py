@@ -222,16 +222,30 @@ def read_settings(root: str) -> settings.Settings:
 def open_store(path: str | None = None, *, tenant: str | None = None) -> Store:
     """The store that `path`, the environment, the ancestors of this folder or the data folder name, in that order.
 
-    Raises NoStore when there is none, UsageError for an odd tenant name or when a tenant must be named.
+    Raises NoStore when there is none, SystemFailure when this user may not look, UsageError for an odd tenant name or
+    when a tenant must be named.
     """
     root, why = locate(path)
     if not os.path.isfile(os.path.join(root, MARKER)):
+        _check_reach(root)
         raise errors.NoStore("no memcli store here" if why else "no memcli store found", path=root)
     if tenant is None:
         tenant = os.environ.get("MEMCLI_TENANT") or None
     found = _tenant_store(root, tenant, why)
     _ = found.settings  # a store of a newer format is refused before anything in it is read
     return found
+
+
+def _check_reach(root: str) -> None:
+    """Raise SystemFailure where nobody can say whether a store is there: this user has no right to look."""
+    try:
+        os.stat(os.path.join(root, MARKER))
+    except PermissionError as e:
+        raise errors.SystemFailure(
+            f"the folder cannot be read: {e.strerror}", path=root, hint="check who owns it"
+        ) from None
+    except (OSError, ValueError):
+        return
 
 
 def locate(path: str | None) -> tuple[str, str]:
@@ -286,6 +300,7 @@ def _tenant_store(root: str, tenant: str | None, why: str) -> Store:
         return Store(root, why=why)
     name = tenant_name(tenant)
     if name not in tenants(root):
+        _check_reach(os.path.join(root, TENANTS, name))
         raise errors.NotFound(f"no tenant {name}", path=root, hint=f"make it with: memcli --tenant {name} init")
     with files.Folder(root, TENANTS, name) as folder:  # refuses links
         return Store(folder.path, tenant=name, why=why)

@@ -27,7 +27,9 @@ _PROPER_END = rf"(?:^|\n)<!-- (?:end ({_ID}) \w+|raise {_ID} \w+|torn {_TIME}) -
 _STRUCTURAL = rf"(?:## {_TIME} \{{|<!-- (?:end|raise|torn) )"
 _ESCAPE = rf"(?m)^(?=\\*{_STRUCTURAL})"
 _UNESCAPE = rf"(?m)^\\(?=\\*{_STRUCTURAL})"
-_GAP = rf"(?m)^(?:## {_TIME} \{{|<!-- torn )".encode()
+# Where an entry may have begun that is none: a header, or one that was cut before its JSON. A mark alone follows a note of
+# a hand too, and is no loss.
+_GAP = rf"(?m)^(?:## {_TIME} \{{|## [\dTZ:-]+ ?(?=\Z|\n<!-- torn ))".encode()
 _CONFLICT = rb"(?m)^(?:<<<<<<<|>>>>>>>) "
 _TEXTS = ("task", "outcome", "session", "run", "agent", "approach", "trace", "modality")
 _LISTS = ("tags", "concepts", "findings", "tools", "patterns")
@@ -123,7 +125,11 @@ def _placed(data: bytes, month: str, problems: list[tuple[int, str]]) -> list[tu
     raised = raised_labels(data)
     found: dict[str, tuple[int, int, Episode]] = {}
     position = 0
-    for start, end, entry in spans(data, problems):
+    whole = list(spans(data, problems))
+    known = {start for start, _ in problems}
+    # One whose header is cut is seen by no reader, and yet it was there: its writer, or a copy, was stopped.
+    problems += [(start, "torn") for start, _ in _gaps(data, whole) if start not in known]
+    for start, end, entry in whole:
         if entry.state == "ok":  # a whole entry may be about a merge
             problems += _conflicts(data, position, start)
             position = end
@@ -243,9 +249,13 @@ def ended_ids(data: bytes) -> set[str]:
 
 
 def torn_spans(data: bytes) -> list[tuple[int, int]]:
-    """What lies between whole entries and begins like an entry or is a torn mark."""
-    whole, position, found = [(s, e) for s, e, _ in spans(data, [])], 0, []
-    for start, end in [*whole, (len(data), len(data))]:
+    """What lies between whole entries and begins like an entry, with the torn mark that follows."""
+    return _gaps(data, list(spans(data, [])))
+
+
+def _gaps(data: bytes, whole: list[tuple[int, int, Episode]]) -> list[tuple[int, int]]:
+    position, found = 0, []
+    for start, end in [*((s, e) for s, e, _ in whole), (len(data), len(data))]:
         while gap := _re(_GAP).search(data, position, start):
             raised = _re(_RAISE).search(data, gap.start(), start)  # a raised label stays, whatever stands around it
             position = raised.start() if raised else start

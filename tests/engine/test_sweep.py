@@ -6,8 +6,10 @@ from datetime import timedelta
 
 import pytest
 from support import CANARY, Box, at, stamp
+from support import call as run_words
 
 from memcli.base import errors, lock
+from memcli.cli import call, session
 from memcli.engine import remember, sweep
 from memcli.model import records
 from memcli.store import episodes, facts
@@ -242,7 +244,7 @@ def test_more_than_a_fifth_and_more_than_ten_of_the_facts_stop_it(box: Box, live
     assert ran.code == code
     if code:
         assert (ran.out, ran.err.count("\n")) == ("", 1)
-        assert "memcli sweep --yes" in ran.err
+        assert f"go on with: memcli --store {box.root} sweep --yes" in ran.err
         assert box.tree() == before
         assert box.run("sweep", "--json", now=stamp(hours=1)).error["code"] == "brake"
         box.ok("sweep", "--yes", now=stamp(hours=1))
@@ -255,11 +257,13 @@ def test_more_than_a_fifth_and_more_than_ten_of_the_facts_stop_it(box: Box, live
 @pytest.mark.parametrize("kind", ["fact", "episode"])
 def test_a_clock_behind_the_newest_record_stops_it(box: Box, newest: dict[str, float], code: int, kind: str) -> None:
     box.set("ends", "v", "--ttl", "1", now=stamp(hours=-1))
-    box.set("new", "v", now=stamp(**newest)) if kind == "fact" else box.add("new", now=stamp(**newest))
+    for name, late in (("new", 0), ("newer", 43200)):  # two days, so that neither lies alone
+        when = stamp(**newest | {"seconds": newest.get("seconds", 0) + late - 43200})
+        box.set(name, "v", now=when) if kind == "fact" else box.add(name, now=when)
     ran = box.run("sweep")
     assert ran.code == code
     if code:
-        assert "memcli sweep --yes" in ran.err
+        assert f"go on with: memcli --store {box.root} sweep --yes" in ran.err
         assert keys_of(box) >= {"ends"}
         assert box.ok("sweep", "--yes").out == "ended: 1 expired facts\n"
 
@@ -280,6 +284,69 @@ def test_after_a_sweep_under_a_wrong_clock_everything_comes_back(box: Box) -> No
     for number in range(20):
         box.ok("restore", f"key {number}")
     assert keys_of(box) == {f"key {n}" for n in range(20)}
+
+
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("kind", ["fact", "episode"])
+def test_one_day_that_lies_alone_ahead_of_the_others_stops_no_sweep(box: Box, kind: str, times: int) -> None:
+    box.set("ends", "v", "--ttl", "1", now=stamp(hours=-1))
+    for n in range(times):
+        box.set(f"k{n}", "v", now=stamp(days=1500)) if kind == "fact" else box.add("x", now=stamp(days=1500))
+    assert "future" in {f["code"] for f in box.run("doctor", "--json").data}
+    assert box.ok("sweep").out == "ended: 1 expired facts\n"
+
+
+def test_two_days_ahead_are_a_clock_that_is_behind(box: Box) -> None:
+    box.set("ends", "v", "--ttl", "1", now=stamp(hours=-1))
+    for days in (1500, 1501):
+        box.set(f"k{days}", "v", now=stamp(days=days))
+    assert box.run("sweep").code == 6
+
+
+@pytest.mark.parametrize("at_", [{"days": 1, "seconds": 1}, {"days": 1500}])
+def test_no_episode_is_added_that_lies_more_than_a_day_ahead(box: Box, at_: dict[str, float]) -> None:
+    before = box.tree()
+    ran = box.run("episode", "add", "x", "--at", stamp(**at_))
+    assert (ran.code, ran.out) == (2, "")
+    assert "more than a day ahead" in ran.err
+    with pytest.raises(errors.UsageError, match="more than a day ahead"):
+        box.memory.add_episode("x", at=at(**at_), now=at())
+    assert box.tree() == before
+    box.ok("episode", "add", "x", "--at", stamp(days=1))
+
+
+def test_the_brake_names_the_store_and_the_tenant_of_the_command_line(box: Box) -> None:
+    box.ok("--tenant", "two", "init")
+    lines = "".join(f'{{"kind":"fact","key":"k{i}","text":"v","ttl_minutes":60}}\n' for i in range(11))
+    box.ok("--tenant", "two", "import", "jsonl", "-", "--trusted", stdin=lines.encode())
+    ran = box.run("--tenant", "two", "sweep", now=stamp(days=90))
+    named = f"memcli --store {box.root} --tenant two sweep"
+    assert ran.code == 6
+    assert f"look with: {named} --dry-run; go on with: {named} --yes" in ran.err
+    assert f"{named} --yes" in box.run("--tenant", "two", "sweep", "--json", now=stamp(days=90)).error["hint"]
+
+
+def test_the_brake_names_no_store_where_the_command_line_names_none(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(box, 11, ttl_minutes=60)
+    monkeypatch.setenv("MEMCLI_STORE", str(box.root))
+    ran = run_words(["--now", stamp(hours=1), "sweep"])
+    assert ran.code == 6
+    assert "go on with: memcli sweep --yes" in ran.err
+
+
+def test_a_store_of_an_odd_name_is_quoted_in_the_hint() -> None:
+    ctx = call.Context(store="my store", tenant="two")
+    assert session.named(ctx) == "memcli --store 'my store' --tenant two"
+
+
+def test_a_dry_run_says_that_the_sweep_would_stop(box: Box) -> None:
+    fill(box, 11, ttl_minutes=60)
+    ran = box.run("sweep", "--dry-run", now=stamp(hours=1))
+    assert (ran.code, ran.out) == (0, "would end: 11 expired facts\n")
+    assert "the sweep itself would stop: 11 of 11 facts would end" in ran.err
+    assert f"go on with: memcli --store {box.root} sweep --yes" in ran.err
+    assert box.ok("sweep", "--dry-run", "--yes", now=stamp(hours=1)).err == ""
+    assert box.ok("sweep", "--dry-run").err == ""
 
 
 def test_the_file_time_of_a_hand_made_file_is_no_clock(box: Box) -> None:

@@ -16,6 +16,8 @@ import pytest
 import support
 from support import Box, Ran, call
 
+from memcli.base import errors
+
 from .common import EXITS, clean, refused
 
 LINUX = sys.platform == "linux"
@@ -365,13 +367,51 @@ def without_rights(box: Box, *words: str) -> Ran:
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
+def test_a_fact_that_is_not_utf_8_is_not_absent(box: Box) -> None:
+    box.set("k", "kingfisher")
+    assert "damaged: 0" in box.ok("status").out
+    box.md("k").write_bytes(box.md("k").read_bytes() + b"\xff")
+    ran = refused(box.run("fact", "get", "k"), 4)
+    assert "not UTF-8" in ran.err
+    assert str(box.md("k")) in ran.err
+    assert "damaged: 1" in box.ok("status").out
+    with pytest.raises(errors.BadData, match="not UTF-8"):
+        box.memory.get_fact("k")
+    refused(box.run("fact", "get", "absent"), 3)
+
+
+def test_a_store_without_rights_is_not_absent(box: Box) -> None:
+    box.root.chmod(0)
+    ran = clean(without_rights(box, "fact", "list"))
+    box.root.chmod(0o700)
+    assert ran.code == 7
+    assert "cannot be read" in ran.err
+    assert str(box.root) in ran.err
+    assert "memcli init" not in ran.err
+
+
+def test_a_tenant_without_rights_is_not_absent(box: Box) -> None:
+    box.ok("--tenant", "two", "init")
+    tenant = box.root / "tenants" / "two"
+    tenant.chmod(0)
+    ran = clean(without_rights(box, "--tenant", "two", "status"))
+    tenant.chmod(0o700)
+    assert ran.code == 7
+    assert str(tenant) in ran.err
+
+
 def test_one_file_without_rights_hides_no_other(box: Box) -> None:
     box.set("k", "kingfisher")
     box.set("other", "there")
     box.md("k").chmod(0)
     assert "there" in clean(without_rights(box, "fact", "list")).out
     assert "there" in clean(without_rights(box, "context")).out
-    assert without_rights(box, "fact", "get", "k").code in (3, 7)
+    ran = clean(without_rights(box, "fact", "get", "k"))
+    assert ran.code == 7
+    assert "cannot read" in ran.err
+    assert str(box.md("k")) in ran.err
+    assert "damaged: 1" in without_rights(box, "status").out
+    assert without_rights(box, "fact", "get", "absent").code == 3
     ran = clean(without_rights(box, "fact", "set", "k", "new"))
     assert ran.code in (4, 7)
     checked = without_rights(box, "check")

@@ -147,7 +147,7 @@ def test_a_field_of_the_wrong_type_damages_its_entry_and_no_other(name: str) -> 
     ],
 )
 def test_the_month_is_that_of_the_entrys_utc_time(box: Box, when: datetime, month: str) -> None:
-    made = box.memory.add_episode("text", now=at(), at=when)
+    made = box.memory.add_episode("text", now=max(at(), when), at=when)
     assert [p.name for p in (box.root / "episodes").iterdir()] == [f"{month}.md"]
     [found] = episodes.read(box.store, month).entries
     assert (found.at, found.id) == (when.astimezone(UTC), made.id)
@@ -193,7 +193,8 @@ def test_a_log_cut_at_any_byte_of_its_last_entry_loses_no_other_and_joins_none(b
     whole = box.log().read_bytes()
     last = box.add("third ünïcode\n<!-- end x -->", "--task", "t")
     full = box.log().read_bytes()
-    header_ends = full.index(b"\n", full.index(last.encode()))
+    begins = full.index(b"##", len(whole)) + len(b"## ")  # less of it tells nothing
+    assert last.encode() in full[begins:]
     kept = ["first", "second\n## 2026-11-15T09:00:00Z {"]
     complete = 0
     for cut in range(len(whole), len(full) + 1):
@@ -201,14 +202,44 @@ def test_a_log_cut_at_any_byte_of_its_last_entry_loses_no_other_and_joins_none(b
         before = texts(full[:cut])
         assert before in (kept, [*kept, "third ünïcode\n<!-- end x -->"]), cut
         complete += len(before) == 3
+        alone = [code for _, code in episodes.read(box.store, MONTH).problems]
+        assert (alone != []) == (len(before) == 2 and cut > begins), cut
         new = box.add("fourth")
         found = episodes.read(box.store, MONTH)
         assert [e.text for e in found.entries] == [*before, "fourth"], cut
         assert all(e.state == "ok" for e in found.entries)
         assert found.entries[-1].id == new
         assert (b"\n<!-- torn 2026-11-15T09:00:00Z -->\n" in box.log().read_bytes()) == (len(whole) < cut < len(full))
-        assert ("torn" in [code for _, code in found.problems]) == (len(before) == 2 and cut >= header_ends), cut
+        codes = [code for _, code in found.problems]
+        lost = begins < cut < len(full) - 1
+        assert len(codes) == lost, cut
+        assert not lost or codes == ["torn"] or full[cut - 1 : cut] == b"}", cut  # a header cut there looks whole
     assert complete == 2  # with and without the final line feed
+
+
+def test_a_log_cut_within_its_last_header_is_told_and_mended_by_name(box: Box) -> None:
+    box.add("first")
+    start = len(box.log().read_bytes())
+    box.add("second", "--task", "t" * 200)
+    box.log().write_bytes(box.log().read_bytes()[: start + 150])
+    [found] = box.data("doctor")
+    line = box.log().read_bytes().count(b"\n") + 1
+    assert (found["code"], found["path"], found["line"]) == ("torn", f"episodes/{MONTH}.md", line)
+    assert box.run("check").code == 4
+    told = box.ok("doctor", "--fix").err
+    assert told == f"mended: episodes/{MONTH}.md: {found['message']}\nmended 1\nnothing wrong\n"
+    assert box.run("check").code == 0
+    assert box.log().read_bytes()[start:] == b"\n"
+
+
+def test_what_fix_mended_is_in_its_json(box: Box) -> None:
+    box.add("first")
+    box.log().write_bytes(box.log().read_bytes()[:-9])
+    (box.root / ".memcli").chmod(0o755)
+    [private, torn] = sorted(box.data("doctor", "--fix"), key=lambda f: f["code"])
+    assert (private["code"], private["path"], private["mended"]) == ("not_private", ".memcli", True)
+    assert (torn["code"], torn["path"], torn["mended"]) == ("torn", f"episodes/{MONTH}.md", True)
+    assert box.data("doctor", "--fix") == []
 
 
 def test_doctor_takes_torn_entries_out_and_keeps_their_bytes_in_the_trash(box: Box) -> None:
