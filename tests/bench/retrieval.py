@@ -247,10 +247,13 @@ def main() -> None:
     parser.add_argument("--locomo", type=Path, help="the file of LoCoMo; without it, the small sets of this folder")
     parser.add_argument("-v", action="store_true", help="print what was not found first")
     parser.add_argument("--merged", type=int, default=1, help="so many sessions become one; 0: no sessions")
+    parser.add_argument("--plain", action="store_true", help="by full text alone (BM25), to compare with")
     parser.add_argument("--together", action="store_true", help="all conversations in one store")
     parser.add_argument("--fit", action="store_true", help="refit the weights and print them (needs numpy)")
     parser.add_argument("--vectors", type=Path, help="rank by meaning too; the file keeps what was encoded")
     chosen = parser.parse_args()
+    if chosen.plain:
+        blend.WEIGHTS.update({n: float(n == "words") for n in blend.WEIGHTS if n not in VECTORS})
     if chosen.vectors is not None:
         from meant import Encoded
 
