@@ -26,6 +26,7 @@ def case(name: str, before: tuple[Argv, ...], command: Argv, readings: tuple[Arg
 SET = memcli("work", "set", "branch", "main", *S, now=NOW)
 NOTE = memcli("work", "add", "a note without a statement", *S, now=NOW)
 TALK = tuple(memcli("work", "add", f"message {n}", "--role", "user", *S, now=NOW) for n in range(29))
+NEXT_DAY = "2026-11-16T10:00:00Z"
 CLAIM = ("remember", "The port is 8080", "--importance", "0.1")
 CASES = [
     case("first entry", (), memcli("work", "set", "branch", "main", *S, now=ACT)),
@@ -34,7 +35,9 @@ CASES = [
     case("thirtieth message", TALK, memcli("work", "add", "the last", "--role", "user", *S, now=ACT)),
     case("clear", (SET, NOTE), memcli("work", "clear", *S, "--yes", now=ACT)),
     case("propose", (), memcli(*CLAIM, now=ACT), PROPOSED),
-    case("one more witness", (memcli(*CLAIM, now=NOW),), memcli(*CLAIM, "--source", "user:sam", now=ACT), PROPOSED),
+    case(
+        "one more witness", (memcli(*CLAIM, now=NOW),), memcli(*CLAIM, "--source", "user:sam", now=NEXT_DAY), PROPOSED
+    ),
     case("consolidate", (NOTE,), memcli("consolidate", *S, now=ACT), MADE),
 ]
 

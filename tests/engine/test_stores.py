@@ -424,12 +424,12 @@ def json_of(box: Box, *words: str) -> str:
 
 def test_config_shows_what_is_in_force_and_what_the_file_sets(box: Box) -> None:
     toml = box.root / "memcli.toml"
-    toml.write_text("format = 1\n[context]\nbudget_tokens = 77\n")
+    toml.write_text("format = 1\n[context]\nbudget_tokens = 777\n")
     lines = box.ok("config").out.splitlines()
-    assert "* context.budget_tokens = 77" in lines
+    assert "* context.budget_tokens = 777" in lines
     assert "  sweep.max_share = 0.2" in lines
-    assert box.ok("config", "context.budget_tokens").out == "77\n"
-    assert box.data("config", "context.budget_tokens") == {"context.budget_tokens": 77}
+    assert box.ok("config", "context.budget_tokens").out == "777\n"
+    assert box.data("config", "context.budget_tokens") == {"context.budget_tokens": 777}
     assert box.run("config", "no.such").code == 3
 
 

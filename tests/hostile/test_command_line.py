@@ -520,14 +520,17 @@ def test_an_edit_that_is_taken_or_changes_nothing_keeps_no_copy(box: Box) -> Non
 
 
 def test_a_blank_editor_is_none(box: Box, tmp_path: Path) -> None:
-    (tmp_path / "vi").write_text("#!/bin/sh\nexit 0\n")
+    """Off a terminal no editor is started that nobody named."""
+    (tmp_path / "vi").write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
     (tmp_path / "vi").chmod(0o755)
     box.set("k", "v")
     for value in ("", "  "):
         ran = support.spawn(
             box.words("fact", "edit", "k"), env={"EDITOR": value, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
         )
-        assert (ran.code, ran.out) == (0, "unchanged\n")
+        assert (ran.code, ran.out) == (2, "")
+        assert "EDITOR" in ran.err
+    assert not (tmp_path / "started").exists()
 
 
 def test_ctrl_c_is_130_and_says_nothing(box: Box) -> None:
