@@ -88,7 +88,7 @@ def play(machines: list[Machine], seed: int, steps: int) -> None:
     game.check()
 
 
-@pytest.mark.parametrize(("count", "steps"), [(2, 24), (3, 18)])
+@pytest.mark.parametrize(("count", "steps"), [(2, 24)])
 def test_machines_that_write_and_sync_agree_and_lose_nothing(count: int, steps: int, make: Make) -> None:
     play([make(f"m{n}") for n in range(count)], count, steps)
 
@@ -156,7 +156,7 @@ def whole(each: Machine) -> None:
             assert far.read(bundle.path, bundle.size_bytes) is not None
 
 
-@pytest.mark.parametrize("group", [False, True], ids=["memcli", "with its git"])
+@pytest.mark.parametrize("group", [True], ids=["with its git"])
 def test_a_kill_at_any_moment(group: bool, make: Make) -> None:
     killed([make("a"), make("b")], 3, 3, group=group)
 
