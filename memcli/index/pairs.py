@@ -316,7 +316,8 @@ def _settle(entries: "Entries", store: "Store", folder: "Folder", upset: set[tup
     decided: set[str] = set()
     for each in upset:
         claims = _claims(entries.con, each)
-        if decided.isdisjoint(claims) and (len(claims) > 1 or any(claims.values())):
+        # What was decided for one of them may have been before the rest of its group was known.
+        if not decided.issuperset(claims) and (len(claims) > 1 or any(claims.values())):
             _decide(entries, store, folder, sorted(claims))
             decided.update(claims)
 

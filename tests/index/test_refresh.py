@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from support import Box, at
 
+from memcli.base import ids as ids_
 from memcli.engine import search, sweep
 from memcli.engine.concepts import Concepts
 from memcli.index import database, pairs, refresh
@@ -166,6 +167,34 @@ def cost(box: Box, size: int, ticks: common.Ticks, monkeypatch: pytest.MonkeyPat
 def test_an_entry_in_two_logs_has_one_place_whichever_came_in_first(filled: Box, ticks: common.Ticks) -> None:
     logs = filled.root / "episodes"
     (logs / "2026-12.md").write_bytes((logs / "2026-11.md").read_bytes())
+    settle(filled, ticks)
+    common.same(filled, NOW)
+
+
+@pytest.mark.parametrize("last_first", [False, True])
+def test_a_fact_that_stood_back_for_its_renaming_is_shown_again(
+    last_first: bool, filled: Box, ticks: common.Ticks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever of the keys and ids that hang together is looked at first."""
+    left = [(p, p.read_bytes()) for p in (filled.md("key 1"), filled.side("key 1"))]
+    filled.memory.rename_fact("key 1", "key 9", now=NOW)
+    for path, data in left:  # as a clone whose renaming is not finished
+        path.write_bytes(data)
+    (filled.root / "facts" / "by hand.md").write_text("---\nkey: key 9\nsensitivity: internal\n---\n\nby hand\n")
+    settle(filled, ticks)
+    real = pairs._settle
+
+    def in_order(entries: Any, store: Any, folder: Any, upset: Any) -> None:
+        real(entries, store, folder, sorted(upset, reverse=last_first))
+
+    monkeypatch.setattr(pairs, "_settle", in_order)
+    md, side = filled.md("key 9"), filled.side("key 9")
+    made = ids_.new(at(hours=1))
+    old = json.loads(side.read_text())["id"]
+    for path in (md, side):
+        common.edit(
+            path, path.read_bytes().replace(old.encode(), made.encode()).replace(b'  "renamed_from": ["key 1"],\n', b"")
+        )
     settle(filled, ticks)
     common.same(filled, NOW)
 
