@@ -42,8 +42,7 @@ def audit(
     """
     from memcli.engine import audit as engine
 
-    if n < 0:
-        raise errors.UsageError("the number of findings is out of range", hint="0 or more; 0 shows all")
+    labels.most(n)
     if fail_over is not None and not 0 <= fail_over <= 100:
         raise errors.UsageError("--fail-over is out of range", hint="a share in percent, 0 to 100")
     limit, now = labels.sensitivity(clearance), session.now(ctx)

@@ -154,8 +154,10 @@ def candidates(corpus: "Corpus", stems: list[str], concepts: list[Concept], most
     telling = stems
     if corpus.count >= LARGE:
         telling = [s for s, c in zip(stems, concepts, strict=True) if c.idf >= TOO_COMMON] or stems
-    # A word that stands nowhere tells nothing: then the common ones have to do.
-    found = {row.rid: row for row in corpus.matching(telling, most) or corpus.matching(stems, most)}
+    listed = corpus.matching(telling, most)
+    if not listed and len(telling) < len(stems):
+        listed = corpus.matching(stems, most)  # the telling words stand nowhere: the common ones have to do
+    found = {row.rid: row for row in listed}
     forms = list(dict.fromkeys(form for c in concepts for form in c.forms if form not in stems))
     if forms:
         for row in corpus.matching(forms, most):

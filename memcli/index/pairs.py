@@ -167,7 +167,9 @@ def _all(con: "Connection", folder: "Folder", layer: int, stamp: int, wall: int)
     listed = folder.names()
     temps = _temps(folder, listed, wall)
     known = _listed(con, layer)
-    odd = _other_times(known, dict(zip(listed, folder.change_times(listed), strict=True)), temps)
+    # Where nothing is known, all is looked at in full anyway.
+    times = dict(zip(listed, folder.change_times(listed), strict=True)) if known else dict.fromkeys(listed, 0)
+    odd = _other_times(known, times, temps)
     stamps = {n: (*s[:4], temps.get(n, 0)) for n, s in _stamps(folder, odd, wall).items()}
     gone = {n for n, s in stamps.items() if not (s[0] or s[2])}
     return Change(
