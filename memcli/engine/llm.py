@@ -1,16 +1,16 @@
 """The model command: a prompt on its stdin, one JSON object on its stdout. Optional, never trusted, never waited for in a lock.
 
-`memcli.toml` travels with the store (git), so a command in it runs only on machines where somebody has allowed exactly
-that command: a mark lies in `.memcli/allowed`. A stranger's store may bring that file too, so the mark is one that only
-this machine can have made, in this very folder. What goes out is `Redacted`; what comes back is data to be checked.
+`memcli.toml` travels with the store (git), so a command in it runs only where somebody has allowed exactly that command
+(store/permits.py). What goes out is `Redacted`; what comes back is data to be checked.
 """
 
 import json
 import shlex
 
-from memcli.base import errors, files, sha256
+from memcli.base import errors
 from memcli.base.value import Value, value
 from memcli.model import redact, sidecar
+from memcli.store import permits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 ENDPOINT = "vectors.endpoint"
 SETTINGS = ("llm.command", "llm.extract_command", ENDPOINT)
-_ALLOWED = "allowed"
-_MOST_ALLOWED = 20
 
 
 @value
@@ -53,28 +51,14 @@ def allow(store: "Store", name: str) -> str:
         raise errors.UsageError(f"{name} names nothing", hint="set it in memcli.toml first")
     if name != ENDPOINT:
         _split(said)
-    allow_words(store, said)
+    permits.allow(store, said)
     return said
-
-
-def allow_words(store: "Store", said: str) -> None:
-    """Note that these very words are allowed on this machine."""
-    with store.writing() as w, w.store.folder(".memcli", create=True) as state:
-        known = _known(state)
-        if _mark(state, said) not in known:
-            state.replace(_ALLOWED, "".join(f"{m}\n" for m in (*known, _mark(state, said))).encode())
-
-
-def allowed(store: "Store", said: str) -> bool:
-    """True when somebody has allowed this very command or host on this machine."""
-    with store.folder(".memcli") as state:
-        return _mark(state, said) in _known(state)
 
 
 def ready(store: "Store", name: str = "llm.command") -> bool:
     """True when there is a command and it may run."""
     said = command(store, name)
-    return bool(said) and allowed(store, said)
+    return bool(said) and permits.allowed(store, said)
 
 
 def ask(store: "Store", prompt: "Redacted", *, name: str = "llm.command") -> Answer:
@@ -86,7 +70,7 @@ def ask(store: "Store", prompt: "Redacted", *, name: str = "llm.command") -> Ans
     said = command(store, name)
     if not said:
         return Answer(data=None)
-    if not allowed(store, said):
+    if not permits.allowed(store, said):
         where = name if store.settings[name] else "llm.command"
         return Answer(data=None, note=f"{where} is not allowed on this machine; see: memcli config {where} --allow")
     try:
@@ -127,19 +111,3 @@ def _split(said: str) -> list[str]:
         return shlex.split(said)
     except ValueError:
         raise errors.UsageError("the model command cannot be split into words", hint="check its quotes") from None
-
-
-def _known(state: "files.Folder") -> list[str]:
-    """The newest marks; so few that a stranger cannot try out many."""
-    try:
-        return (state.read(_ALLOWED) or b"").decode("ascii", "replace").split()[-_MOST_ALLOWED:]
-    except files.NotAFile:
-        return []
-
-
-def _mark(state: "files.Folder", said: str) -> str:
-    """Of the command, the machine and the folder: whoever wrote the store elsewhere cannot know the last two."""
-    from memcli.base import machine
-
-    info = state.info()
-    return sha256.hexadecimal(f"{said}\0{machine.identity()}\0{info.st_ino if info else 0}".encode())

@@ -120,8 +120,9 @@ def check_host(store: "Store") -> None:
     if not store.settings["vectors.endpoint"]:
         return
     from memcli.engine import llm
+    from memcli.store import permits
 
-    if not llm.allowed(store, llm.endpoint(store)):
+    if not permits.allowed(store, llm.endpoint(store)):
         hint = "memcli config vectors.endpoint --allow"
         raise errors.Refused("vectors.endpoint is not allowed on this machine", hint=hint)
 

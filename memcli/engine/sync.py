@@ -10,9 +10,9 @@ from datetime import timedelta
 
 from memcli.base import clock, errors
 from memcli.base.value import Value, value
-from memcli.engine import bundles, clone, llm, outgoing, unite
+from memcli.engine import bundles, clone, outgoing, unite
 from memcli.model import labels, manifest
-from memcli.store import archive, checkout, facts, folder, git, merges
+from memcli.store import archive, checkout, facts, folder, git, merges, permits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,12 +72,12 @@ def place(store: "Store", url: str | None) -> str:
 
 def agreed(store: "Store", url: str) -> bool:
     """True when somebody has agreed on this machine that the store goes there, up to this clearance."""
-    return llm.allowed(store, _agreement(store, url))
+    return permits.allowed(store, _agreement(store, url))
 
 
 def agree(store: "Store", url: str) -> None:
     """Note that the store, with all its history, may go to the URL. memcli.toml travels, so each machine says it itself."""
-    llm.allow_words(store, _agreement(store, url))
+    permits.allow(store, _agreement(store, url))
 
 
 def plan(store: "Store", url: str) -> Planned:

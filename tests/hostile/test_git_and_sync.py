@@ -481,7 +481,7 @@ def test_opening_a_strangers_store_runs_nothing_of_his(
     """He may commit `.memcli/allowed` too, with every mark that he can make."""
     import hashlib
 
-    from memcli.engine import llm
+    from memcli.store import permits
 
     box, out = repo.box, repo.box.root.parent / "ran"
     command = f"touch {out}"
@@ -497,7 +497,7 @@ def test_opening_a_strangers_store_runs_nothing_of_his(
     subprocess.run(["git", "clone", "-q", str(box.root), str(place)], check=True)
     victim = Box(place)
     assert (place / ".memcli" / "allowed").exists()
-    assert not llm.allowed(victim.store, command)
+    assert not permits.allowed(victim.store, command)
     for i in range(45):
         victim.ok("work", "add", f"message {i}: my name is Anna and I like cats", "--session", "s", "--role", "user")
     for words in (
@@ -511,4 +511,4 @@ def test_opening_a_strangers_store_runs_nothing_of_his(
         clean(victim.run(*words))
     assert not out.exists()
     victim.ok("config", f"llm.{setting}", "--allow")
-    assert llm.allowed(victim.store, command)
+    assert permits.allowed(victim.store, command)
