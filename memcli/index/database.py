@@ -24,7 +24,7 @@ STATE = ".memcli"
 LOCK = "index.lock"
 TOUCHED = "index.touched"
 # Counts up with every change of the tables or of what they hold.
-SCHEMA = 16
+SCHEMA = 17
 _PREFIX, _SUFFIX, _NEW = "index.", ".sqlite", "index.new"
 _TAILS = ("", "-wal", "-shm", "-journal")
 _WAIT_SECONDS = 60.0
@@ -33,7 +33,7 @@ _MOST_DIGITS = 15
 _TABLES = """
 CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE folder(layer INTEGER PRIMARY KEY, stamp INTEGER, checked_ns INTEGER, certain INTEGER, temps INTEGER,
-  names TEXT, times BLOB);
+  names TEXT, times BLOB, seen BLOB);
 CREATE TABLE tally(layer INTEGER, level INTEGER, replaced INTEGER, count INTEGER, length INTEGER,
   PRIMARY KEY(layer, level, replaced)) WITHOUT ROWID;
 CREATE TABLE pair(layer INTEGER, name TEXT, md_time INTEGER, md_mark INTEGER, side_time INTEGER, side_mark INTEGER,

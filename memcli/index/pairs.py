@@ -11,7 +11,7 @@ RECHECK_NS have passed.
 from array import array
 from zlib import crc32
 
-from memcli.base import clock
+from memcli.base import clock, sha256
 from memcli.base.value import Value, value
 from memcli.index import database, document, rows
 from memcli.store import facts, pair, procedures, touched
@@ -47,7 +47,8 @@ _NOTHING = (0, 0, 0, 0, 0)
 @value
 class Change(Value):
     """What is new in a folder. stamps: of the names that are to be read again; gone: names without files; temps: whether
-    a stopped writer's files lie there; whole, checked_ns: whether all was looked at, and when, else 0."""
+    a stopped writer's files lie there; whole, checked_ns: whether all was looked at, and when, else 0; seen: then a
+    digest of it; same: it is the one that the index has."""
 
     stamp: int
     checked_ns: int
@@ -56,6 +57,8 @@ class Change(Value):
     temps: bool
     stamps: "Stamps"
     gone: tuple[str, ...]
+    seen: bytes = b""
+    same: bool = False
 
 
 def changed(
@@ -116,6 +119,7 @@ def apply(entries: "Entries", store: "Store", layer: int, change: Change) -> Non
             upset.update((h, i) for h, i, _ in before)
             if record is not None and record.state == "half":
                 stamps = (-1, *stamps[1:])  # it is read from the archive too
+                change = change.replace(seen=b"")
             con.execute(
                 "INSERT OR REPLACE INTO pair VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (layer, name, *stamps, int(not change.whole), rid),
@@ -142,11 +146,15 @@ def _hidden_now(con: "Connection", layer: int, key_hash: int, id_: str) -> bool:
 
 def _note(con: "Connection", layer: int, change: Change) -> None:
     """The state of the folder; the files to watch are written down anew when many records have changed since."""
+    if change.same:
+        sql = "UPDATE folder SET stamp = ?, certain = ?, checked_ns = ? WHERE layer = ?"
+        con.execute(sql, (change.stamp, change.certain, change.checked_ns, layer))
+        return
     if change.whole:
-        state = (layer, change.stamp, change.checked_ns, change.certain, change.temps, "", b"")
-        con.execute("INSERT OR REPLACE INTO folder VALUES(?, ?, ?, ?, ?, ?, ?)", state)
+        state = (layer, change.stamp, change.checked_ns, change.certain, change.temps, "", b"", change.seen)
+        con.execute("INSERT OR REPLACE INTO folder VALUES(?, ?, ?, ?, ?, ?, ?, ?)", state)
     else:
-        sql = "UPDATE folder SET stamp = ?, certain = ?, temps = ? WHERE layer = ?"
+        sql = "UPDATE folder SET stamp = ?, certain = ?, temps = ?, seen = x'' WHERE layer = ?"
         con.execute(sql, (change.stamp, change.certain, change.temps, layer))
         if change.checked_ns:
             con.execute("UPDATE folder SET checked_ns = ? WHERE layer = ?", (change.checked_ns, layer))
@@ -164,23 +172,45 @@ def tidy(con: "Connection") -> list[str]:
 
 
 def _all(con: "Connection", folder: "Folder", layer: int, stamp: int, wall: int) -> Change:
-    listed = folder.names()
+    listed, certain = folder.names(), _RACY if wall - stamp < _TICK_NS else _CERTAIN
+    before = con.execute("SELECT temps, seen FROM folder WHERE layer = ?", (layer,)).fetchone()
+    # Where nothing is known, all is looked at in full anyway.
+    looked = folder.change_times(listed) if before else [0] * len(listed)
+    seen = _seen(listed, looked, wall) if before else b""
+    if seen and seen == before[1]:
+        return Change(
+            stamp=stamp,
+            checked_ns=wall,
+            certain=certain,
+            whole=True,
+            temps=bool(before[0]),
+            stamps={},
+            gone=(),
+            seen=seen,
+            same=True,
+        )
     temps = _temps(folder, listed, wall)
     known = _listed(con, layer)
-    # Where nothing is known, all is looked at in full anyway.
-    times = dict(zip(listed, folder.change_times(listed), strict=True)) if known else dict.fromkeys(listed, 0)
-    odd = _other_times(known, times, temps)
+    odd = _other_times(known, dict(zip(listed, looked, strict=True)), temps)
     stamps = {n: (*s[:4], temps.get(n, 0)) for n, s in _stamps(folder, odd, wall).items()}
     gone = {n for n, s in stamps.items() if not (s[0] or s[2])}
     return Change(
         stamp=stamp,
         checked_ns=wall,
-        certain=_RACY if wall - stamp < _TICK_NS else _CERTAIN,
+        certain=certain,
         whole=True,
         temps=any(n.endswith(".tmp") for n in listed),
         stamps={n: s for n, s in stamps.items() if n not in gone and (known.get(n) != s or -1 in s)},
         gone=tuple(n for n in known if n in gone),
+        seen=seen,
     )
+
+
+def _seen(listed: list[str], times: list[int], wall: int) -> bytes:
+    """A digest of all names of a folder and their times; b"" when one of them may change again within its tick."""
+    if max(times, default=0) + _TICK_NS >= wall:
+        return b""
+    return sha256.binary("\0".join(listed).encode("utf-8", "surrogateescape") + array("q", times).tobytes())
 
 
 def _other_times(known: "Stamps", times: dict[str, int], temps: dict[str, int]) -> list[str]:
