@@ -3,6 +3,7 @@
 import re
 from functools import cache
 
+from memcli.model import words
 from memcli.model.records import Episode
 
 TYPE_CHECKING = False
@@ -41,10 +42,17 @@ def speaker(record: "Fact | Episode | Procedure") -> str:
     return record.source.id if record.source.kind == "user" else ""
 
 
+def _counts(found: set[str]) -> bool:
+    """True when a word begins with a digit."""
+    first = min(found, default="")
+    # Digits stand before letters and "_" in ASCII, and there are more of them behind it.
+    return first[:1].isdigit() or (max(found, default="") > "\x7f" and any(map(str.isdigit, {w[0] for w in found})))
+
+
 def flags(text: str) -> int:
     """What kind of text it is: bits of QUESTION, NUMBER and TIME, for it asks, counts or dates something."""
-    found = set(_re(r"\w+").findall(text.lower()))
+    found = set(words.pieces(text.lower()))
     bits = QUESTION if "?" in text else 0
-    if not found.isdisjoint(_set(_NUMBERS)) or any(map(str.isdigit, {w[0] for w in found})):
+    if not found.isdisjoint(_set(_NUMBERS)) or _counts(found):
         bits |= NUMBER
     return bits if found.isdisjoint(_set(_TIMES)) else bits | TIME

@@ -77,6 +77,8 @@ _SHAPES = (
     ("password", "sshpass", 0, r"""sshpass -p ?["']?([^\s"']{1,256})"""),
     ("password", "curl", 0, r"""(?<!\S)(?:-u|--user)[ =]{0,2}["']?[^\s:"']{1,64}:([^\s"']{1,256})"""),
 )
+# Those that a text without any long word may hold.
+_SHORT_SHAPES = tuple(row for row in _SHAPES if row[2] < _LONG)
 
 
 def secrets(text: str, low: str) -> "Iterator[Span]":
@@ -86,7 +88,7 @@ def secrets(text: str, low: str) -> "Iterator[Span]":
         yield from _private_keys(text)
     if words:
         yield from _vendor_keys(text, " ".join(words))
-    for kind, _, least, pattern in [row for row in _SHAPES if row[1] in text]:
+    for kind, _, least, pattern in [row for row in (_SHAPES if words else _SHORT_SHAPES) if row[1] in text]:
         if least < _LONG or any(len(word) >= least for word in words):
             yield from ((*m.span(1), kind) for m in _re(pattern).finditer(text) if _is_real(m[1]))
     if "bearer" in low or "basic" in low:

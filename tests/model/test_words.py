@@ -1,5 +1,6 @@
 """Words as they are compared: the same for a word and its forms, in two languages and any script, whatever the text."""
 
+import re
 import threading
 
 import pytest
@@ -127,3 +128,8 @@ def test_the_version_names_the_stemmer() -> None:
     import Stemmer
 
     assert words.version() == f"{words.VERSION}/{Stemmer.version()}"
+
+
+@given(st.text() | st.text(st.characters(max_codepoint=127)))
+def test_the_words_of_a_text_are_those_of_the_expression(text: str) -> None:
+    assert words.pieces(text) == re.findall(r"\w+", text)
