@@ -47,16 +47,16 @@ _NOTHING = (0, 0, 0, 0, 0)
 @value
 class Change(Value):
     """What is new in a folder. stamps: of the names that are to be read again; gone: names without files; temps: whether
-    a stopped writer's files lie there; whole, checked_ns: whether all was looked at, and when, else 0; seen: then a
-    digest of it; same: it is the one that the index has."""
+    a stopped writer's files lie there; whole: whether all was looked at; then checked_ns: when, seen: a digest of it, and
+    same: whether that is the one that the index has."""
 
     stamp: int
-    checked_ns: int
     certain: int
     whole: bool
     temps: bool
     stamps: "Stamps"
     gone: tuple[str, ...]
+    checked_ns: int = 0
     seen: bytes = b""
     same: bool = False
 
@@ -76,11 +76,11 @@ def changed(
         stamp, wall = info.st_ctime_ns if info else 0, clock.wall_ns()
         if known is None or fresh:
             return _all(con, folder, layer, stamp, wall)
-        quick = quick and _large(con, layer)
+        quick, many = quick and _large(con, layer), known[4] is None
         due = not quick and not 0 <= wall - known[1] < RECHECK_NS
-        if (known[2] == _RACY and not quick) or (due and known[2] != _CERTAIN):
+        if (known[2] == _RACY and not quick) or (due and (many or known[2] != _CERTAIN)):
             return _all(con, folder, layer, stamp, wall)
-        edited = _edited(con, folder, layer, known, wall, due=due) if watch or due else None
+        edited = None if many or not (watch or due) else _edited(con, folder, layer, known, wall)
         if stamp == known[0]:
             return edited
         names = touched.between(store, dict(LAYERS)[layer], known[0], stamp)
@@ -156,8 +156,6 @@ def _note(con: "Connection", layer: int, change: Change) -> None:
     else:
         sql = "UPDATE folder SET stamp = ?, certain = ?, temps = ?, seen = x'' WHERE layer = ?"
         con.execute(sql, (change.stamp, change.certain, change.temps, layer))
-        if change.checked_ns:
-            con.execute("UPDATE folder SET checked_ns = ? WHERE layer = ?", (change.checked_ns, layer))
         sql = "SELECT count(*) FROM (SELECT 1 FROM pair INDEXED BY pair_loose WHERE layer = ? AND loose LIMIT ?)"
         if con.execute(sql, (layer, _MOST_LOOSE + 1)).fetchone()[0] <= _MOST_LOOSE:
             return
@@ -190,8 +188,8 @@ def _all(con: "Connection", folder: "Folder", layer: int, stamp: int, wall: int)
             same=True,
         )
     temps = _temps(folder, listed, wall)
-    known = _listed(con, layer)
-    odd = _other_times(known, dict(zip(listed, looked, strict=True)), temps)
+    odd = _odd(con, layer, dict(zip(listed, looked, strict=True)), temps)
+    known = _known(con, layer, odd) if before else {}
     stamps = {n: (*s[:4], temps.get(n, 0)) for n, s in _stamps(folder, odd, wall).items()}
     gone = {n for n, s in stamps.items() if not (s[0] or s[2])}
     return Change(
@@ -213,16 +211,19 @@ def _seen(listed: list[str], times: list[int], wall: int) -> bytes:
     return sha256.binary("\0".join(listed).encode("utf-8", "surrogateescape") + array("q", times).tobytes())
 
 
-def _other_times(known: "Stamps", times: dict[str, int], temps: dict[str, int]) -> list[str]:
-    """The names whose files have other times than is known of them, or of which nothing is known.
+def _odd(con: "Connection", layer: int, times: dict[str, int], temps: dict[str, int]) -> list[str]:
+    """The names whose files have other times than the index knows, or of which it knows nothing.
 
-    times: of all files of the folder by name; used up. temps: as `_temps` gives it.
+    times: of all files of the folder by name; temps: as `_temps` gives it.
     """
-    odd, take = [], times.pop
-    for name, (md_time, _, side_time, _, left) in known.items():
-        if take(name + pair.MD, 0) != md_time or take(name + pair.SIDE, 0) != side_time or temps.get(name, 0) != left:
-            odd.append(name)
-    return list(dict.fromkeys((*odd, *pair.stems(list(times)))))
+    sql = "SELECT name || ?, {0} FROM pair WHERE layer = ? AND {0}"
+    both = f"{sql.format('md_time')} UNION ALL {sql.format('side_time')}"
+    known = dict(con.execute(both, (pair.MD, layer, pair.SIDE, layer)).fetchall())
+    take = known.pop
+    other = [file for file, time in times.items() if take(file, None) != time]
+    left = dict(con.execute("SELECT name, temps FROM pair WHERE layer = ? AND temps", (layer,)).fetchall())
+    changed = [name for name in {**left, **temps} if left.get(name, 0) != temps.get(name, 0) or temps.get(name) == -1]
+    return list(dict.fromkeys((*pair.stems([*other, *known]), *changed)))
 
 
 def _some(
@@ -233,7 +234,6 @@ def _some(
     there = {n: s for n, s in stamps.items() if s[0] or s[2]}
     return Change(
         stamp=stamp,
-        checked_ns=edited.checked_ns if edited else 0,
         certain=_CHAINED_RACY if wall - stamp < _TICK_NS else _CHAINED,
         whole=False,
         temps=temps,
@@ -242,23 +242,19 @@ def _some(
     )
 
 
-def _edited(con: "Connection", folder: "Folder", layer: int, known: "Known", wall: int, *, due: bool) -> Change | None:
-    """Edits in place: all files are looked at on each read where there are few, else now and then."""
+def _edited(con: "Connection", folder: "Folder", layer: int, known: "Known", wall: int) -> Change | None:
+    """Edits in place, where there are so few files that all of them are looked at on each read."""
     stamp, _, certain, temps, names, times = known
-    many = names is None
-    if many and not due:
-        return None
-    rows = _listed(con, layer) if many or names == "" else _suspects(con, folder, layer, names or "", times)
-    if certain == _CHAINED_RACY and not many:
+    rows = _suspects(con, folder, layer, names, times) if names else _listed(con, layer)
+    if certain == _CHAINED_RACY:
         rows = dict.fromkeys(_slipped(folder, names or "", rows), _NOTHING) | rows
         certain = _CHAINED if wall - stamp >= _TICK_NS else certain
     stamps = _stamps(folder, rows, wall)
     odd = {n: (*s[:4], rows[n][4]) for n, s in stamps.items() if s[:4] != rows[n][:4] or -1 in s}
-    if not odd and not many and certain == known[2]:
+    if not odd and certain == known[2]:
         return None
     return Change(
         stamp=stamp,
-        checked_ns=wall if many else 0,
         certain=certain,
         whole=False,
         temps=bool(temps),
@@ -276,11 +272,7 @@ def _suspects(con: "Connection", folder: "Folder", layer: int, names: str, times
     if now != before:
         other = {_stem(f) for f, a, b in zip(files, now, before, strict=True) if a != b}
         left = sorted(other - found.keys())
-        for start in range(0, len(left), _CHUNK):
-            part = left[start : start + _CHUNK]
-            found |= dict.fromkeys(part, _NOTHING) | _listed(
-                con, layer, f"name IN ({', '.join('?' * len(part))})", part
-            )
+        found |= dict.fromkeys(left, _NOTHING) | _known(con, layer, left)
     return found
 
 
@@ -292,6 +284,15 @@ def _slipped(folder: "Folder", names: str, rows: "Stamps") -> list[str]:
 
 def _stem(file: str) -> str:
     return file[: -len(pair.SIDE)] if file.endswith(pair.SIDE) else file[: -len(pair.MD)]
+
+
+def _known(con: "Connection", layer: int, names: list[str]) -> "Stamps":
+    """What the index knows of these names."""
+    found: Stamps = {}
+    for start in range(0, len(names), _CHUNK):
+        part = names[start : start + _CHUNK]
+        found |= _listed(con, layer, f"name IN ({', '.join('?' * len(part))})", part)
+    return found
 
 
 def _listed(con: "Connection", layer: int, which: str = "1", values: "Iterable[str]" = (), using: str = "") -> "Stamps":
