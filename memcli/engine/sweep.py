@@ -93,18 +93,17 @@ def _due(
     counts = {n: int(live.get(n) or 0) for n in (rows.FACT, rows.EPISODE)}
     newest = _newest(con)
     facts_due = con.execute(
-        "SELECT name FROM record WHERE layer = 0 AND rival = 0 AND state != 'conflict' AND rid IN ("
+        # With the plus SQLite begins with the few that end, not with all that are current.
+        "SELECT name FROM record WHERE +layer = 0 AND +rival = 0 AND state != 'conflict' AND rid IN ("
         "SELECT rid FROM record INDEXED BY record_expiry WHERE expires_at <= :at"
         " UNION SELECT rid FROM record INDEXED BY record_fading WHERE fades_at <= :at) ORDER BY name",
         {"at": at},
     ).fetchall()
     # One read of a log tells more than the index could.
-    which = "expires_at <= :at"
+    which = "SELECT name FROM record INDEXED BY record_expiry WHERE +layer = 1 AND expires_at <= :at"
     if counts[rows.EPISODE] > store.settings["sweep.max_episodes"]:
-        which += " OR outcome = 'failed'"
-    months = con.execute(
-        f"SELECT DISTINCT name FROM record WHERE layer = 1 AND ({which}) ORDER BY name DESC", {"at": at}
-    )
+        which += " UNION SELECT name FROM record INDEXED BY record_failed WHERE layer = 1 AND outcome = 'failed'"
+    months = con.execute(f"SELECT DISTINCT name FROM ({which}) ORDER BY name DESC", {"at": at})
     names = [name for (name,) in facts_due]
     return counts, None if newest is None else document.instant(newest), names, [m for (m,) in months.fetchall()]
 
@@ -115,13 +114,24 @@ def _newest(con: "Connection") -> float | None:
     A day that lies alone, more than a day ahead of all before it, is passed over: one record with a slipped year would
     stop every sweep until that year. A clock that is wrong is behind the other days too, so the brake still holds.
     """
-    most = "SELECT max(written_at) FROM record INDEXED BY record_written WHERE whole AND layer < 2"
-    newest: float | None = con.execute(most).fetchone()[0]
+    newest = _latest(con)
     if newest is None:
         return None
-    before: float | None = con.execute(f"{most} AND written_at < ?", (newest - newest % 86400,)).fetchone()[0]
+    before = _latest(con, newest - newest % 86400)
     alone = before is not None and newest - before > _CLOCK_SLACK.total_seconds()
     return before if alone else newest
+
+
+def _latest(con: "Connection", before: float = float("inf")) -> float | None:
+    """The time of the newest fact or episode that is older than `before`."""
+    most = (
+        "SELECT max(written_at) AS newest FROM record INDEXED BY record_written"
+        " WHERE whole AND layer = {} AND written_at < :before"
+    )
+    # One look at the end of the index for each layer; over both at once SQLite would read all of it.
+    both = f"{most.format(rows.FACT)} UNION ALL {most.format(rows.EPISODE)}"
+    found: float | None = con.execute(f"SELECT max(newest) FROM ({both})", {"before": before}).fetchone()[0]
+    return found
 
 
 def _twins(con: "Connection", store: "Store") -> dict[str, str]:
@@ -136,7 +146,9 @@ def _twins(con: "Connection", store: "Store") -> dict[str, str]:
         # The one that stays is the one that lasts; it is of the same source, so that it is served where the others were.
         "SELECT id, name FROM (SELECT id, name, row_number() OVER (PARTITION BY said, outcome, kind, source"
         " ORDER BY expires_at IS NULL DESC, expires_at DESC, seen_at DESC, id DESC)"
-        " AS n FROM record INDEXED BY record_said WHERE layer = 1 AND said) WHERE n > 1"
+        " AS n FROM record INDEXED BY record_said WHERE layer = 1 AND said AND said IN ("
+        "SELECT said FROM record INDEXED BY record_said WHERE layer = 1 AND said GROUP BY said HAVING count(*) > 1))"
+        " WHERE n > 1"
     )
     return dict(found.fetchall())
 

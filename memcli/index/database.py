@@ -24,7 +24,7 @@ STATE = ".memcli"
 LOCK = "index.lock"
 TOUCHED = "index.touched"
 # Counts up with every change of the tables or of what they hold.
-SCHEMA = 17
+SCHEMA = 18
 _PREFIX, _SUFFIX, _NEW = "index.", ".sqlite", "index.new"
 _TAILS = ("", "-wal", "-shm", "-journal")
 _WAIT_SECONDS = 60.0
@@ -72,6 +72,7 @@ CREATE INDEX record_source ON record(source);
 CREATE INDEX record_formerly ON record(rid) WHERE formerly != '';
 CREATE INDEX record_lineage ON record(rid) WHERE lineage != '';
 CREATE INDEX record_said ON record(said) WHERE layer = 1 AND said;
+CREATE INDEX record_failed ON record(name) WHERE layer = 1 AND outcome = 'failed';
 CREATE INDEX record_checked ON record(rid) WHERE checked;
 CREATE INDEX record_domain ON record(domain) WHERE domain != '';
 """

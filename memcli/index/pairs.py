@@ -380,7 +380,7 @@ def settle_all(entries: "Entries", store: "Store") -> None:
     upset = {(h, "") for (h,) in keys_.fetchall()}
     end = "substr(id, 25)"
     ends = twice.format(end, f"{end} != ''")
-    sql = f"SELECT id FROM record WHERE {end} IN ({ends}) AND layer = 0"
+    sql = f"SELECT id FROM record WHERE {end} IN ({ends}) AND +layer = 0"
     upset |= {(-1, i) for (i,) in entries.con.execute(sql).fetchall()}
     if upset:
         with store.folder(facts.LAYER) as folder:
