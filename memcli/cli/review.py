@@ -179,7 +179,7 @@ def _ask(ctx: Context, item: "Item", by: str | None) -> str:
                 fact.edit(ctx, item.key)
             return "edited"
     except errors.MemcliError as e:
-        sys.stderr.write(f"{e.message}{f'; {e.hint}' if e.hint else ''}\n")
+        sys.stderr.write(f"{e.message}{f'; {session.follow(ctx, e.hint)}' if e.hint else ''}\n")
     return "quit" if answer == "q" else "skipped"
 
 

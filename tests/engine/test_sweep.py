@@ -9,7 +9,6 @@ from support import CANARY, Box, at, stamp
 from support import call as run_words
 
 from memcli.base import errors, lock
-from memcli.cli import call, session
 from memcli.engine import remember, sweep
 from memcli.model import records
 from memcli.store import episodes, facts
@@ -332,11 +331,6 @@ def test_the_brake_names_no_store_where_the_command_line_names_none(box: Box, mo
     ran = run_words(["--now", stamp(hours=1), "sweep"])
     assert ran.code == 6
     assert "go on with: memcli sweep --yes" in ran.err
-
-
-def test_a_store_of_an_odd_name_is_quoted_in_the_hint() -> None:
-    ctx = call.Context(store="my store", tenant="two")
-    assert session.named(ctx) == "memcli --store 'my store' --tenant two"
 
 
 def test_a_dry_run_says_that_the_sweep_would_stop(box: Box) -> None:
