@@ -21,9 +21,9 @@ _BOTH = ("contradiction", "similar")  # where both texts must be seen to decide
 
 def audit(
     ctx: Context,
-    path__: str | None = None,
+    path: str | None = None,
     *,
-    kind__: tuple[str, ...] = (),
+    kind: tuple[str, ...] = (),
     n: int = 20,
     fail_over: float | None = None,
     clearance: str = "internal",
@@ -46,10 +46,10 @@ def audit(
     if fail_over is not None and not 0 <= fail_over <= 100:
         raise errors.UsageError("--fail-over is out of range", hint="a share in percent, 0 to 100")
     limit, now = labels.sensitivity(clearance), session.now(ctx)
-    if path__ is None:
-        found = engine.of_store(session.store(ctx), now=now, kinds=kind__, clearance=limit)
+    if path is None:
+        found = engine.of_store(session.store(ctx), now=now, kinds=kind, clearance=limit)
     else:
-        found = engine.of_path(path__, now=now, kinds=kind__, clearance=limit)
+        found = engine.of_path(path, now=now, kinds=kind, clearance=limit)
     notes = [f"{found.withheld} withheld"] if found.withheld else []
     failed = fail_over is not None and found.junk_percent > fail_over
     notes += [f"more than {fail_over:g} % is junk"] if failed else []

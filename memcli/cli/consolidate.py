@@ -87,7 +87,7 @@ def consolidate(
     ctx: Context,
     *,
     session_: str | None = None,
-    all_: bool = False,
+    all: bool = False,
     transcript: str | None = None,
     task: str | None = None,
     outcome: str | None = None,
@@ -108,7 +108,7 @@ def consolidate(
     from memcli.engine import digest
 
     store, now = session.store(ctx), session.now(ctx)
-    if all_:
+    if all:
         if session_ is not None or transcript is not None or task is not None or outcome is not None:
             raise errors.UsageError(
                 "--all takes every session as it is", hint="leave out --session and what is about one"
