@@ -140,14 +140,14 @@ def export(
         # Already JSON: hidden characters must be escaped the way of JSON, or the backup could not be read back.
         return Output(rows, "".join(map(text.inert_json, lines)), notes=_left(done))
     done = dump.to_file(store, path, limit)
-    data = {"records": done.written, "left_out": done.left_out, "path": path}
+    data = {"records": done.written, "left_out": done.left_out, "unread": done.unread, "path": path}
     return Output(data, f"exported {done.written}\n", notes=_left(done))
 
 
 def _left(done: "Dumped") -> tuple[str, ...]:
     notes = [f"{done.left_out} left out by the clearance"] if done.left_out else []
     notes += [f"{done.close} sensitive or restricted records are in it: keep it private"] if done.close else []
-    return tuple(notes)
+    return (*notes, *session.unread(done.unread))
 
 
 def _opened(path: str) -> "BinaryIO":

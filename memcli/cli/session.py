@@ -173,6 +173,11 @@ def file_or_stdin(path: str, *, most_mib: int = 64) -> str:
         raise errors.UsageError("the file is not UTF-8", path=path) from None
 
 
+def unread(count: int) -> list[str]:
+    """The note of a command that shows many records about those whose file cannot be read; none for none."""
+    return [f"{count} cannot be read: memcli doctor"] if count else []
+
+
 def with_fanout(output: "Output", found: "Fanout | None") -> "Output":
     """The output of a command that refuted a value, with what else that touches."""
     if found is None or output.data is None:
