@@ -182,8 +182,8 @@ def test_a_path_for_a_shell_and_one_that_is_not_repeated() -> None:
 def test_a_name_in_a_note_is_left_as_it_is(away: Box) -> None:
     away.set("basis", "v")
     away.set("run memcli doctor --fix", "w", "--derived-from", "basis")
-    ran = away.run("fact", "set", "basis", "another")
+    ran = call(away.words("fact", "set", "basis", "another"))
     assert "run memcli doctor --fix" in ran.err
     assert f"look at them with: memcli --store {shlex.quote(str(away.root))} review list" in ran.err
-    ran = away.run("forget", "basis", "--purge", "--yes")
+    ran = call(away.words("forget", "basis", "--purge", "--yes"))
     assert "named by: run memcli doctor --fix; memcli --store " in ran.err

@@ -445,7 +445,7 @@ def test_the_session_that_holds_it_is_named_when_its_label_allows(
     ran = box.run("forget", KEY, "--purge", "--prove", "--yes", "--json")
     assert ran.code == 4
     assert [t["session"] for t in ran.data["proof"]["found"]] == [session if named else None]
-    assert (f"memcli --store {box.root} work clear --session '{session}' --yes" in ran.err) == named
+    assert (f"memcli work clear --session '{session}' --yes" in ran.err) == named
     assert named or len(session) == 1 or session not in ran.out + ran.err
 
 

@@ -67,7 +67,7 @@ def full(box: Box) -> Box:
 @pytest.mark.parametrize("harm", HARM, ids=lambda h: h.__name__)
 @pytest.mark.parametrize("words", READERS, ids=" ".join)
 def test_readers_count_what_cannot_be_read(full: Box, words: tuple[str, ...], harm: Callable[[Path], None]) -> None:
-    note = f": memcli --store {full.root} doctor"
+    note = ": memcli doctor"
     for count, path in enumerate((FACT, PROCEDURE), 1):
         harm(full.root / path)
         counted = len({FACT, PROCEDURE} & READERS[words]) if count == 2 else int(FACT in READERS[words])
