@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -131,10 +132,15 @@ class Box:
         return ["--store", str(self.root), "--now", now or self.now, *argv]
 
     def run(self, *argv: str, now: str | None = None, stdin: bytes = b"") -> Ran:
-        """A call in this process; what a person decides is decided by one, unless it says by whom."""
+        """A call in this process; what a person decides is decided by one, unless it says by whom.
+
+        What is advised is given as it is where nobody names the store on the command line: tests/cli/test_follow.py.
+        """
         if argv[:2] in DECISIONS and "--by" not in argv and "MEMCLI_SOURCE" not in os.environ:
             argv = (*argv[:2], "--by", "user:keeper", *argv[2:])
-        return call(self.words(*argv, now=now), stdin)
+        ran = call(self.words(*argv, now=now), stdin)
+        named = f"memcli --store {shlex.quote(str(self.root))} "
+        return Ran(ran.code, ran.out.replace(named, "memcli "), ran.err.replace(named, "memcli "))
 
     def ok(self, *argv: str, now: str | None = None, stdin: bytes = b"") -> Ran:
         """A call that must succeed."""

@@ -20,7 +20,7 @@ if __name__ == "__main__":
 
 import memcli  # noqa: E402
 from memcli.base import errors  # noqa: E402
-from memcli.cli import call, full, quick, table  # noqa: E402
+from memcli.cli import call, full, quick, table, words  # noqa: E402
 from memcli.cli.words import WORDS  # noqa: E402
 from memcli.model import settings  # noqa: E402
 
@@ -94,8 +94,8 @@ def _section(path: str) -> str:
     options = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
     parts = [f"## memcli {path}\n", f"{about}\n", f"```text\n{usage(path)}\n```\n"]
     if arguments:
-        parts.append(_listing("Arguments", [_argument(p) for p in arguments]))
-    shown = [_option(p) for p in options] + [("--json", WORDS["json"])]
+        parts.append(_listing("Arguments", [_argument(path, p) for p in arguments]))
+    shown = [_option(path, p) for p in options] + [("--json", WORDS["json"])]
     shown += [("--jsonl", WORDS["jsonl"])] if call.lists(function) else []
     parts.append(_listing("Options", shown))
     parts.append("\n".join(["```bash", *examples, "```"]) + "\n")
@@ -117,23 +117,23 @@ def usage(path: str) -> str:
     return text.partition("\n")[0].removeprefix("Usage: ")
 
 
-def _argument(parameter: inspect.Parameter) -> tuple[str, str]:
+def _argument(path: str, parameter: inspect.Parameter) -> tuple[str, str]:
     name = parameter.name.rstrip("_").upper()
     needed = parameter.default is parameter.empty
     default = "" if needed or parameter.default is None else f" (default: {parameter.default})"
-    return name if needed else f"[{name}]", WORDS[parameter.name] + default
+    return name if needed else f"[{name}]", f"{words.of(path, parameter.name)}{default}"
 
 
-def _option(parameter: inspect.Parameter) -> tuple[str, str]:
+def _option(path: str, parameter: inspect.Parameter) -> tuple[str, str]:
     found = quick.kind(parameter.annotation)
     assert found is not None
     base, many = found
     flag = quick.option_name(parameter.name)
     metavar = "" if base is bool else f" {full.METAVARS[base]}"
-    words = WORDS[parameter.name]
+    said = words.of(path, parameter.name)
     if base is not bool and not many and parameter.default not in (None, parameter.empty):
-        words += f" (default: {parameter.default})"
-    return f"{flag}{metavar}", words
+        said = f"{said} (default: {parameter.default})"
+    return f"{flag}{metavar}", said or ""
 
 
 def _listing(title: str, rows: list[tuple[str, str]]) -> str:

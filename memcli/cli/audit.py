@@ -21,9 +21,9 @@ _BOTH = ("contradiction", "similar")  # where both texts must be seen to decide
 
 def audit(
     ctx: Context,
-    path__: str | None = None,
+    path: str | None = None,
     *,
-    kind__: tuple[str, ...] = (),
+    kind: tuple[str, ...] = (),
     n: int = 20,
     fail_over: float | None = None,
     clearance: str = "internal",
@@ -46,17 +46,17 @@ def audit(
     if fail_over is not None and not 0 <= fail_over <= 100:
         raise errors.UsageError("--fail-over is out of range", hint="a share in percent, 0 to 100")
     limit, now = labels.sensitivity(clearance), session.now(ctx)
-    if path__ is None:
-        found = engine.of_store(session.store(ctx), now=now, kinds=kind__, clearance=limit)
+    if path is None:
+        found = engine.of_store(session.store(ctx), now=now, kinds=kind, clearance=limit)
     else:
-        found = engine.of_path(path__, now=now, kinds=kind__, clearance=limit)
+        found = engine.of_path(path, now=now, kinds=kind, clearance=limit)
     notes = [f"{found.withheld} withheld"] if found.withheld else []
     failed = fail_over is not None and found.junk_percent > fail_over
     notes += [f"more than {fail_over:g} % is junk"] if failed else []
-    return Output(_data(found), _text(found, n), notes=tuple(notes), exit_code=4 if failed else 0)
+    return Output(_data(ctx, found), _text(ctx, found, n), notes=tuple(notes), exit_code=4 if failed else 0)
 
 
-def _text(found: "Audit", n: int) -> str:
+def _text(ctx: Context, found: "Audit", n: int) -> str:
     from memcli.engine.audit_entry import KINDS
 
     lines = [_head(found)]
@@ -66,7 +66,7 @@ def _text(found: "Audit", n: int) -> str:
         said = ", ".join(f"{sum(u.why == why for u in found.unread)} {why}" for why in list(whys)[:8])
         lines.append(f"not read\t{len(found.unread)}\t{said}\n")
     shown = found.findings[: n or None]
-    lines += map(_line, shown)
+    lines += [_line(ctx, f) for f in shown]
     if len(found.findings) > len(shown):
         lines.append(f"{len(found.findings) - len(shown)} more; -n 0 shows all\n")
     return "".join(lines)
@@ -81,14 +81,14 @@ def _head(found: "Audit") -> str:
     return f"{entries} in {where}: {share}\n"
 
 
-def _line(finding: "Finding") -> str:
+def _line(ctx: Context, finding: "Finding") -> str:
     from memcli.base import text
     from memcli.engine import audit_entry
 
     place = text.one_line(audit_entry.place(finding.path, finding.line, finding.item))
     said, rival = _excerpt(finding.entry), _excerpt(finding.other) if finding.kind in _BOTH else ""
     quoted = (f': "{said}"' if said else "") + (f' against "{rival}"' if rival else "")
-    then = f"; {_clean(finding.next)}" if finding.next else ""
+    then = f"; {session.follow(ctx, _clean(finding.next))}" if finding.next else ""
     return f"{place}\t{finding.kind}\t{_clean(finding.what)}{quoted}{then}\n"
 
 
@@ -108,7 +108,7 @@ def _clean(words: str) -> str:
     return show.one_line(words)
 
 
-def _data(found: "Audit") -> "dict[str, Any]":
+def _data(ctx: Context, found: "Audit") -> "dict[str, Any]":
     return {
         "entries": found.entries,
         "files": found.files,
@@ -118,7 +118,7 @@ def _data(found: "Audit") -> "dict[str, Any]":
         "junk_percent": round(found.junk_percent, 2),
         "withheld": found.withheld,
         "kinds": found.counts(),
-        "findings": [_row(f) for f in found.findings],
+        "findings": [_row(ctx, f) for f in found.findings],
         "unread": [{"path": u.path, "why": u.why} for u in found.unread],
     }
 
@@ -127,7 +127,7 @@ def _place(at: "Finding | Entry") -> "dict[str, Any]":
     return {"path": at.path, "line": at.line or None, "item": at.item or None}
 
 
-def _row(finding: "Finding") -> "dict[str, Any]":
+def _row(ctx: Context, finding: "Finding") -> "dict[str, Any]":
     from memcli.engine.audit_entry import KINDS
 
     other = finding.other
@@ -138,5 +138,5 @@ def _row(finding: "Finding") -> "dict[str, Any]":
         "what": _clean(finding.what),
         "excerpt": _excerpt(finding.entry) or None,
         "other": _place(other) | {"excerpt": _excerpt(other) or None} if other else None,
-        "next": _clean(finding.next) if finding.next else KINDS[finding.kind][2],
+        "next": session.follow(ctx, _clean(finding.next)) if finding.next else KINDS[finding.kind][2],
     }

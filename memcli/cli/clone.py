@@ -4,7 +4,7 @@ from memcli.cli import session
 from memcli.cli.call import Context, Output
 
 
-def setup(ctx: Context, *, check_: bool = False) -> Output:
+def setup(ctx: Context, *, check: bool = False) -> Output:
     """Tell this clone's git to merge the store with memcli's driver, which keeps both sides; once a clone.
 
     It writes the drivers into the configuration of the repository that holds the store, limits the detection of renames
@@ -16,9 +16,9 @@ def setup(ctx: Context, *, check_: bool = False) -> Output:
     """
     from memcli.engine import clone
 
-    done = clone.setup(session.store(ctx), check=check_)
+    done = clone.setup(session.store(ctx), check=check)
     lacking = (*done.config, *done.files)
-    how = ("lacking" if check_ else "set up") if lacking else "unchanged"
+    how = ("lacking" if check else "set up") if lacking else "unchanged"
     data = {
         "how": how,
         "top": done.top,
@@ -26,5 +26,5 @@ def setup(ctx: Context, *, check_: bool = False) -> Output:
         "files": list(done.files),
         "notes": list(done.notes),
     }
-    text = "".join(f"lacking: {name}\n" for name in lacking) if check_ and lacking else f"{how}\n"
-    return Output(data, text, notes=done.notes, exit_code=4 if check_ and lacking else 0)
+    text = "".join(f"lacking: {name}\n" for name in lacking) if check and lacking else f"{how}\n"
+    return Output(data, text, notes=done.notes, exit_code=4 if check and lacking else 0)

@@ -2,7 +2,7 @@
 
 from memcli.base import clock, errors
 from memcli.cli import session
-from memcli.cli.call import Context, Listing, Output
+from memcli.cli.call import Context, Listing, Output, Plain
 from memcli.model import labels
 
 TYPE_CHECKING = False
@@ -87,7 +87,7 @@ def consolidate(
     ctx: Context,
     *,
     session_: str | None = None,
-    all_: bool = False,
+    all: bool = False,
     transcript: str | None = None,
     task: str | None = None,
     outcome: str | None = None,
@@ -108,13 +108,13 @@ def consolidate(
     from memcli.engine import digest
 
     store, now = session.store(ctx), session.now(ctx)
-    if all_:
+    if all:
         if session_ is not None or transcript is not None or task is not None or outcome is not None:
             raise errors.UsageError(
                 "--all takes every session as it is", hint="leave out --session and what is about one"
             )
         reports, failed = engine.run_all(store, now=now, dry_run=dry_run)
-        return _reports(reports, _failed(failed), dry_run=dry_run)
+        return _reports(reports, _failed(ctx, failed), dry_run=dry_run)
     name = session.session_id(session_)
     said = None
     if transcript is not None:
@@ -126,16 +126,16 @@ def consolidate(
     return _reports([report], ("nothing new to keep of this session",) if report.quiet else (), dry_run=dry_run)
 
 
-def _failed(failed: "list[tuple[str, Exception | None]]") -> tuple[str, ...]:
+def _failed(ctx: Context, failed: "list[tuple[str, Exception | None]]") -> tuple[str, ...]:
     """What is said of sessions that were passed over."""
     from memcli.cli import main, show
 
-    notes = []
+    notes: list[str] = []
     for name, error in failed:
         if error is not None:
             known = main.known(error)
-            hint = f"; {known.hint}" if known.hint else ""
-            notes.append(f"the session {show.one_line(name)} was passed over: {known.message}{hint}")
+            hint = f"; {session.follow(ctx, known.hint)}" if known.hint else ""
+            notes.append(Plain(f"the session {show.one_line(name)} was passed over: {known.message}{hint}"))
     unread = sum(error is None for _, error in failed)
     if unread:
         notes.append(f"{unread} sessions could not be read")

@@ -52,7 +52,7 @@ def context(
         limit=None if budget is None else engine.budget(budget),
         receipt=receipt is not None or format == "json" or ctx.json,
     )
-    notes = (made.note,) if made.note else ()
+    notes = (*([made.note] if made.note else []), *session.unread(made.receipt["unread"]))
     if receipt is not None:
         from memcli.base import named
 

@@ -109,6 +109,7 @@ def list_(
     notes = [f"{seen.withheld} withheld"] if seen.withheld else []
     if len(shown) < len(chosen):
         notes.append(f"{len(chosen) - len(shown)} more; -n 0 shows all")
+    notes += session.unread(seen.unread)
     return Listing([show.episode(e) for e in shown], "".join(map(show.episode_line, shown)), notes=tuple(notes))
 
 

@@ -109,7 +109,7 @@ def _listed(counts: "dict[str, int]") -> str:
 def export(
     ctx: Context,
     foreign: str,
-    path_: str = "-",
+    path: str = "-",
     directory: str = ".",
     *,
     clearance: str = "restricted",
@@ -128,26 +128,26 @@ def export(
 
     labels.choice(foreign, "format", (*FORMATS, "skill"))
     if foreign == "skill":
-        if path_ == "-":
+        if path == "-":
             raise errors.UsageError("export skill needs the procedure's key", hint="memcli export skill KEY [FOLDER]")
         from memcli.cli import procedure
 
-        return procedure.export_skill(ctx, path_, directory, force=force)
+        return procedure.export_skill(ctx, path, directory, force=force)
     store, limit = session.store(ctx), labels.sensitivity(clearance)
-    if path_ == "-":
+    if path == "-":
         lines, done = dump.to_text(store, limit)
         rows = list(map(json.loads, lines)) if ctx.json else None
         # Already JSON: hidden characters must be escaped the way of JSON, or the backup could not be read back.
         return Output(rows, "".join(map(text.inert_json, lines)), notes=_left(done))
-    done = dump.to_file(store, path_, limit)
-    data = {"records": done.written, "left_out": done.left_out, "path": path_}
+    done = dump.to_file(store, path, limit)
+    data = {"records": done.written, "left_out": done.left_out, "unread": done.unread, "path": path}
     return Output(data, f"exported {done.written}\n", notes=_left(done))
 
 
 def _left(done: "Dumped") -> tuple[str, ...]:
     notes = [f"{done.left_out} left out by the clearance"] if done.left_out else []
     notes += [f"{done.close} sensitive or restricted records are in it: keep it private"] if done.close else []
-    return tuple(notes)
+    return (*notes, *session.unread(done.unread))
 
 
 def _opened(path: str) -> "BinaryIO":

@@ -145,6 +145,7 @@ def list_(
     text = "".join(show.fact_line(f) for f in found.facts)
     notes = [f"{found.withheld} withheld"] if found.withheld else []
     notes += [f"{found.more} more"] if found.more else []
+    notes += session.unread(found.unread)
     return Listing(rows, text, notes=tuple(notes))
 
 

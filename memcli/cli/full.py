@@ -18,8 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from memcli import __version__
 from memcli.base.errors import UsageError
-from memcli.cli import call, quick, table
-from memcli.cli.words import WORDS
+from memcli.cli import call, quick, table, words
 from memcli.model import redact
 
 PROGRAM = "memcli"
@@ -122,10 +121,10 @@ def _compiled_doc(module: str, name: str) -> str | None:
 def _root(roots: dict[str, str | None]) -> Any:
     # The whole command line; the options before the command go into `roots`.
     def root(
-        store: str | None = typer.Option(None, "--store", metavar="DIR", help=WORDS["store"]),
-        tenant: str | None = typer.Option(None, "--tenant", metavar="NAME", help=WORDS["tenant"]),
-        now: str | None = typer.Option(None, "--now", metavar="TIME", help=WORDS["now"]),
-        version: bool = typer.Option(False, "--version", is_eager=True, callback=_version, help=WORDS["version"]),
+        store: str | None = typer.Option(None, "--store", metavar="DIR", help=words.WORDS["store"]),
+        tenant: str | None = typer.Option(None, "--tenant", metavar="NAME", help=words.WORDS["tenant"]),
+        now: str | None = typer.Option(None, "--now", metavar="TIME", help=words.WORDS["now"]),
+        version: bool = typer.Option(False, "--version", is_eager=True, callback=_version, help=words.WORDS["version"]),
     ) -> None:
         roots.update(store=store, tenant=tenant, now=now)
 
@@ -153,11 +152,11 @@ def _command(path: str, function: Any) -> Any:
     about, example, rest = inspect.cleandoc(function.__doc__ or "").partition("\nExample")
     # A backspace tells the formatter to keep the lines that follow as they are.
     epilog = f"\b{example}{rest}".replace("\n\n", "\n\n\b\n") if example else None
-    app.command(path.rpartition(" ")[2], cls=Command, help=about.strip(), epilog=epilog)(_binder(function))
+    app.command(path.rpartition(" ")[2], cls=Command, help=about.strip(), epilog=epilog)(_binder(path, function))
     return typer.main.get_command(app)
 
 
-def _binder(function: Any) -> Any:
+def _binder(path: str, function: Any) -> Any:
     # A function for typer: its signature says the command's parameters in typer's way, its result is the Call.
     signature = inspect.signature(function)
     shown = list(signature.parameters.values())[1:]
@@ -168,29 +167,30 @@ def _binder(function: Any) -> Any:
         values = {name: tuple(value) if name in many else value for name, value in given.items()}
         return call.Call(function, ctx, values)
 
-    parameters = [_parameter(parameter) for parameter in shown]
+    parameters = [_parameter(path, parameter) for parameter in shown]
     formats = ["json", "jsonl"] if call.lists(function) else ["json"]
-    parameters += [_flag(name, f"--{name}") for name in formats]
+    parameters += [_flag(path, name, f"--{name}") for name in formats]
     bind.__annotations__ = {}
     bind.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return bind
 
 
-def _parameter(parameter: inspect.Parameter) -> inspect.Parameter:
+def _parameter(path: str, parameter: inspect.Parameter) -> inspect.Parameter:
     # One parameter of a command as typer wants it. Raises TypeError for a type that a command may not use.
     found = quick.kind(parameter.annotation)
     if found is None or parameter.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
         raise TypeError(f"parameter {parameter.name}: {parameter.annotation} is no type for a command")
     base, many = found
     name = parameter.name
+    said = words.of(path, name)
     if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
         default = _default(parameter, many)
         metavar = name.rstrip("_").upper() + ("..." if many else "")
-        return _typed(name, list[str] if many else base, typer.Argument(default, metavar=metavar, help=WORDS.get(name)))
+        return _typed(name, list[str] if many else base, typer.Argument(default, metavar=metavar, help=said))
     flag = quick.option_name(name)
     if base is bool:
-        return _flag(name, flag)
-    option = typer.Option(_default(parameter, many), flag, metavar=METAVARS[base], help=WORDS.get(name))
+        return _flag(path, name, flag)
+    option = typer.Option(_default(parameter, many), flag, metavar=METAVARS[base], help=said)
     return _typed(name, list[str] if many else base, option)
 
 
@@ -200,8 +200,8 @@ def _default(parameter: inspect.Parameter, many: bool) -> Any:
     return list(parameter.default) if many else parameter.default
 
 
-def _flag(name: str, flag: str) -> inspect.Parameter:
-    return _typed(name, bool, typer.Option(False, flag, help=WORDS.get(name)))
+def _flag(path: str, name: str, flag: str) -> inspect.Parameter:
+    return _typed(name, bool, typer.Option(False, flag, help=words.of(path, name)))
 
 
 def _typed(name: str, annotation: Any, default: Any) -> inspect.Parameter:

@@ -11,6 +11,7 @@ from memcli import __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memcli.base.errors import MemcliError
+    from memcli.cli.call import Context
 
 DEBUG = "MEMCLI_DEBUG"
 INTERRUPTED = 130
@@ -69,7 +70,20 @@ def _serve(argv: list[str]) -> int:
         from memcli.cli import full
 
         call = full.read(argv)
-    return render.show(call.run(), call.ctx)
+    try:
+        return render.show(call.run(), call.ctx)
+    except Exception as error:
+        _follow(error, call.ctx)
+        raise
+
+
+def _follow(error: Exception, ctx: "Context") -> None:
+    # Here alone it is known which store the words named, so here the hint learns it.
+    hint = getattr(error, "hint", None)
+    if hint:
+        from memcli.cli import session
+
+        error.hint = session.follow(ctx, hint)  # type: ignore[attr-defined]
 
 
 def _utf8(argv: list[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from memcli.cli.call import Context, Output
 
 
-def merge_driver(ctx: Context, kind___: str, base: str, ours: str, theirs: str, place: str) -> Output:
+def merge_driver(ctx: Context, kind: str, base: str, ours: str, theirs: str, place: str) -> Output:
     """Merge one file of a store for git; `memcli git setup` tells git to call it.
 
     Exit 0 when it is merged, 1 when a conflict is left in OURS for a person.
@@ -12,7 +12,7 @@ def merge_driver(ctx: Context, kind___: str, base: str, ours: str, theirs: str, 
     """
     from memcli.engine import merge
 
-    done = merge.drive(kind___, base, ours, theirs, place)
+    done = merge.drive(kind, base, ours, theirs, place)
     data = {"merged": done.merged, "why": done.why or None}
     if done.merged:
         return Output(data)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
+    from memcli.engine.view import View
     from memcli.model.records import Procedure
 
 
@@ -108,8 +109,8 @@ def best(ctx: Context, task_type: str, *, clearance: str = "internal", n: int = 
     from memcli.engine import procedural
 
     now = session.now(ctx)
-    found, withheld = _cleared(ctx, clearance)
-    return _listing(procedural.best(found, task_type, now, n), now, withheld)
+    seen = _seen(ctx, clearance)
+    return _listing(procedural.best(list(seen.procedures), task_type, now, n), now, seen)
 
 
 def list_(ctx: Context, *, state: str | None = None, clearance: str = "internal") -> Listing:
@@ -119,8 +120,8 @@ def list_(ctx: Context, *, state: str | None = None, clearance: str = "internal"
     """
     if state is not None:
         labels.choice(state, "state", labels.PROCEDURE_STATES)
-    found, withheld = _cleared(ctx, clearance)
-    return _listing([p for p in found if state in (None, p.state)], session.now(ctx), withheld)
+    seen = _seen(ctx, clearance)
+    return _listing([p for p in seen.procedures if state in (None, p.state)], session.now(ctx), seen)
 
 
 def show(ctx: Context, key: str, *, reveal: bool = False) -> Output:
@@ -178,14 +179,13 @@ def _step(number: int, step: "dict[str, Any]") -> str:
     return f"{number}. {' | '.join(parts)}\n"
 
 
-def _cleared(ctx: Context, clearance: str) -> "tuple[list[Procedure], int]":
+def _seen(ctx: Context, clearance: str) -> "View":
     from memcli.engine import view
 
-    seen = view.survey(session.store(ctx), session.now(ctx), labels.sensitivity(clearance), layers=("procedures",))
-    return list(seen.procedures), seen.withheld
+    return view.survey(session.store(ctx), session.now(ctx), labels.sensitivity(clearance), layers=("procedures",))
 
 
-def _listing(found: "list[Procedure]", now: "datetime", withheld: int) -> Listing:
+def _listing(found: "list[Procedure]", now: "datetime", seen: "View") -> Listing:
     from memcli.cli import show as words
 
     rows = [words.scrub(_row(p, now)) for p in found]
@@ -195,7 +195,8 @@ def _listing(found: "list[Procedure]", now: "datetime", withheld: int) -> Listin
         + "\n"
         for p in found
     )
-    return Listing(rows, text, notes=(f"{withheld} withheld",) if withheld else ())
+    notes = [f"{seen.withheld} withheld"] if seen.withheld else []
+    return Listing(rows, text, notes=(*notes, *session.unread(seen.unread)))
 
 
 def _row(found: "Procedure", now: "datetime") -> "dict[str, Any]":

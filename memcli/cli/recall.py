@@ -72,6 +72,7 @@ def recall(
     lines += _account(found) if explain else []
     notes = [f"{found.withheld} withheld"] if found.withheld else []
     notes += [found.note] if found.note else []
+    notes += session.unread(found.unread)
     return Output(_data(found), "".join(f"{line}\n" for line in lines), notes=tuple(notes))
 
 
@@ -91,7 +92,7 @@ def _data(found: "Bundle") -> "dict[str, Any]":
     data["contradictions"] = [_pair(p) for p in found.contradictions]
     data["concepts"] = list(found.concepts)
     data |= {"retrieved": found.retrieved, "kept": found.kept, "returned": found.returned, "dropped": found.dropped}
-    data["withheld"] = found.withheld
+    data |= {"withheld": found.withheld, "unread": found.unread}
     scrubbed: dict[str, Any] = show.scrub(data)
     return scrubbed
 

@@ -2,7 +2,7 @@
 
 from memcli.base import errors
 from memcli.cli import session
-from memcli.cli.call import Context, Output
+from memcli.cli.call import Context, Output, Plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def forget(
         found = engine.forget(store, record, now=now, purge=purge, dry_run=True)
         session.confirm(_question(found, purge), yes=yes)
     done = engine.forget(store, record, now=now, purge=purge, prove=prove, tombstone=not no_tombstone, dry_run=dry_run)
-    return _output(done, "would forget" if dry_run else "forgotten", dry_run=dry_run)
+    return _output(ctx, done, "would forget" if dry_run else "forgotten", dry_run=dry_run)
 
 
 def _search(ctx: Context, key: str) -> Output:
@@ -57,17 +57,19 @@ def _search(ctx: Context, key: str) -> Output:
     from memcli.engine import prove
 
     proof = prove.again(session.store(ctx), key, session.text_or_stdin("-") or "")
-    return _output(engine.Forgotten(layer="facts", ids=(), proof=proof), "searched", dry_run=False)
+    return _output(ctx, engine.Forgotten(layer="facts", ids=(), proof=proof), "searched", dry_run=False)
 
 
-def _output(done: "Forgotten", how: str, *, dry_run: bool) -> Output:
+def _output(ctx: Context, done: "Forgotten", how: str, *, dry_run: bool) -> Output:
     data: dict[str, Any] = {"how": how, "layer": done.layer, "ids": list(done.ids), "erased": done.erased}
     data["named_by"] = [key or None for key in done.named_by]
     data |= {"tombstones": done.tombstones, "proof": _proof_row(done.proof) if done.proof else None}
     values = "former value" if done.erased == 1 else "former values"
     erased = f", {done.erased} {values} {'would be erased' if dry_run else 'erased'}" if done.erased else ""
     text = f"{how}{erased}\n" + (_proof_text(done.proof) if done.proof else "")
-    return Output(data, text, notes=_notes(done, dry_run=dry_run), exit_code=_exit_code(done.proof, dry_run=dry_run))
+    return Output(
+        data, text, notes=_notes(ctx, done, dry_run=dry_run), exit_code=_exit_code(done.proof, dry_run=dry_run)
+    )
 
 
 def restore(ctx: Context, record: str, *, include_forgotten: bool = False) -> Output:
@@ -133,10 +135,10 @@ def _proof_text(proof: "Proof") -> str:
     return "".join(lines)
 
 
-def _notes(done: "Forgotten", *, dry_run: bool) -> tuple[str, ...]:
+def _notes(ctx: Context, done: "Forgotten", *, dry_run: bool) -> tuple[str, ...]:
     from memcli.cli import show
 
-    notes = []
+    notes: list[str] = []
     if done.layer == "working" and not dry_run:
         notes.append("working memory has no trash: it cannot be restored")
     if done.tombstones:
@@ -146,7 +148,8 @@ def _notes(done: "Forgotten", *, dry_run: bool) -> tuple[str, ...]:
     if done.named_by:
         known = [show.one_line(key) for key in done.named_by if key]
         known += ["a withheld fact"] * (len(done.named_by) - len(known))
-        notes.append(f"its key is still named by: {', '.join(known)}; memcli fact unrelate, or fact set --derived-from")
+        then = session.follow(ctx, "memcli fact unrelate, or fact set --derived-from")
+        notes.append(Plain(f"its key is still named by: {', '.join(known)}; {then}"))
     proof = done.proof
     if proof is None:
         return tuple(notes)

@@ -40,8 +40,9 @@ def related(
 
     Example: memcli fact related "database"
     """
-    found = _graph(ctx, key, clearance).related(keys.normal(key), n, relation)
-    return Listing([_edge(e) for e in found], "".join(_line(e) for e in found))
+    seen = _graph(ctx, key, clearance)
+    found = seen.related(keys.normal(key), n, relation)
+    return Listing([_edge(e) for e in found], "".join(map(_line, found)), notes=tuple(session.unread(seen.unread)))
 
 
 def chain(
@@ -55,7 +56,8 @@ def chain(
         raise errors.UsageError("the depth is out of range", hint="1 to 20")
     from memcli.cli import show
 
-    found = _graph(ctx, key, clearance).chain(keys.normal(key), depth, relation)
+    seen = _graph(ctx, key, clearance)
+    found = seen.chain(keys.normal(key), depth, relation)
     rows = [
         {
             "key": s.key,
@@ -71,7 +73,7 @@ def chain(
         f"{'' if s.known else ', unknown'})\n"
         for s in found
     )
-    return Listing(show.scrub(rows), text)
+    return Listing(show.scrub(rows), text, notes=tuple(session.unread(seen.unread)))
 
 
 def graph(
@@ -93,7 +95,8 @@ def graph(
     found = _graph(ctx, key, clearance)
     edges = found.edges if key is None else found.around(keys.normal(key), depth)
     drawn = drawing.draw(edges, format, alone=() if key is None else (keys.normal(key),))
-    return Output({"format": format, "drawing": drawn, "relations": len(edges)}, drawn)
+    data = {"format": format, "drawing": drawn, "relations": len(edges), "unread": found.unread}
+    return Output(data, drawn, notes=tuple(session.unread(found.unread)))
 
 
 def _graph(ctx: Context, key: str | None, clearance: str) -> "Graph":

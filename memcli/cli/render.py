@@ -44,8 +44,16 @@ def show(output: "Output", ctx: "Context") -> int:
     else:
         put(text.inert(output.text))
     for note in output.notes:
-        say(text.one_line(note) + "\n")
+        say(text.one_line(_followed(note, ctx)) + "\n")
     return output.exit_code
+
+
+def _followed(note: str, ctx: "Context") -> str:
+    if ctx.store is None and ctx.tenant is None:
+        return note
+    from memcli.cli import call, session
+
+    return note if isinstance(note, call.Plain) else session.follow(ctx, note)
 
 
 def put(words: str) -> None:

@@ -49,7 +49,7 @@ def retrieve(
     for name in ("facts", "episodes", "procedures"):
         rows = [dump.row(r) for r in getattr(found, name)]
         data[name] = [{k: v for k, v in row.items() if k != "kind"} for row in rows]
-    data = show.scrub(data) | {"summary": found.summary, "withheld": found.withheld}
+    data = show.scrub(data) | {"summary": found.summary, "withheld": found.withheld, "unread": found.unread}
     data["quarantined"] = [f.id for f in found.facts if f.id in found.quarantined]
-    notes = (f"{found.withheld} withheld",) if found.withheld else ()
-    return Output(data, f"{found.summary}\n", notes=notes)
+    notes = [f"{found.withheld} withheld"] if found.withheld else []
+    return Output(data, f"{found.summary}\n", notes=(*notes, *session.unread(found.unread)))

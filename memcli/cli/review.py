@@ -22,7 +22,7 @@ _LEFT = {
 }
 
 
-def list_(ctx: Context, *, kind_: tuple[str, ...] = (), clearance: str = "internal") -> Listing:
+def list_(ctx: Context, *, kind: tuple[str, ...] = (), clearance: str = "internal") -> Listing:
     """List what waits for review: proposals, procedures, doubts, hand edits, stale facts, contradictions, echoes.
 
     Example: memcli review list
@@ -30,10 +30,10 @@ def list_(ctx: Context, *, kind_: tuple[str, ...] = (), clearance: str = "intern
     """
     from memcli.engine import review
 
-    for name in kind_:
+    for name in kind:
         labels.choice(name, "kind", review.KINDS)
     limit = labels.sensitivity(clearance)
-    found = [i for i in review.queue(session.store(ctx), session.now(ctx)) if not kind_ or i.kind in kind_]
+    found = [i for i in review.queue(session.store(ctx), session.now(ctx)) if not kind or i.kind in kind]
     shown = [i for i in found if i.sensitivity <= limit]
     notes = (f"{len(found) - len(shown)} withheld",) if len(found) > len(shown) else ()
     return Listing([_row(i) for i in shown], "".join(map(_line, shown)), notes=notes)
@@ -58,7 +58,7 @@ def accept(
     ref: str | None = None,
     *,
     by: str | None = None,
-    all__: bool = False,
+    all: bool = False,
     via: str | None = None,
     clearance: str | None = None,
     dry_run: bool = False,
@@ -76,9 +76,9 @@ def accept(
     """
     from memcli.engine import review
 
-    if (ref is None) != all__:
+    if (ref is None) != all:
         raise errors.UsageError("name one item, or all proposals with --all")
-    if all__:
+    if all:
         return _accept_all(ctx, via or "", labels.sensitivity(clearance or "internal"), by, dry_run=dry_run, yes=yes)
     if ref is None or via is not None or clearance is not None or dry_run or yes:
         raise errors.UsageError("this option needs --all", hint="memcli review accept --all --via import --dry-run")
@@ -138,7 +138,7 @@ def walk(ctx: Context, *, by: str | None = None, clearance: str = "internal") ->
     return Output(counts, ", ".join(f"{n} {k}" for k, n in counts.items()) + "\n")
 
 
-def diff(ctx: Context, old_: str, new_: str | None = None, *, clearance: str = "internal") -> Listing:
+def diff(ctx: Context, old: str, new: str | None = None, *, clearance: str = "internal") -> Listing:
     """Say what changed in meaning between two git revisions of the store, or between one and now.
 
     Example: memcli review diff HEAD~1
@@ -148,8 +148,8 @@ def diff(ctx: Context, old_: str, new_: str | None = None, *, clearance: str = "
     from memcli.store import revision
 
     store = session.store(ctx)
-    after = store if new_ is None else revision.Revision(store, new_)
-    found = revisions.diff(revision.Revision(store, old_), after)
+    after = store if new is None else revision.Revision(store, new)
+    found = revisions.diff(revision.Revision(store, old), after)
     limit = labels.sensitivity(clearance)
     shown = [c for c in found if c.label <= limit]
     notes = (f"{len(found) - len(shown)} withheld",) if len(found) > len(shown) else ()
@@ -179,7 +179,7 @@ def _ask(ctx: Context, item: "Item", by: str | None) -> str:
                 fact.edit(ctx, item.key)
             return "edited"
     except errors.MemcliError as e:
-        sys.stderr.write(f"{e.message}{f'; {e.hint}' if e.hint else ''}\n")
+        sys.stderr.write(f"{e.message}{f'; {session.follow(ctx, e.hint)}' if e.hint else ''}\n")
     return "quit" if answer == "q" else "skipped"
 
 

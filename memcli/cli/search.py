@@ -76,6 +76,7 @@ def search(
 def _notes(found: "Found") -> tuple[str, ...]:
     notes = [f"{found.more} more; -n 0 shows all"] if found.more else []
     notes += [f"{found.withheld} withheld"] if found.withheld else []
+    notes += session.unread(found.unread)
     notes += [] if found.hits else ["nothing found"]
     return (*notes, found.note) if found.note else tuple(notes)
 

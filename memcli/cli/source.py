@@ -73,7 +73,7 @@ def allow(ctx: Context, name: str, *, by: str | None = None) -> Output:
 def block(ctx: Context, name: str) -> Output:
     """Block a source: its records are kept but not served, and a receipt says why.
 
-    Example: memcli source block https://example.org/ads
+    Example: memcli source block url:https://example.org/ads
     """
     return _change(ctx, name, {"list": "block"})
 

@@ -100,10 +100,10 @@ def doctor(ctx: Context, *, fix: bool = False, deep: bool = False) -> Listing:
         from memcli.engine import indexing
 
         found += indexing.compare(store, fix=fix)
-    notes = [_mended(f) for f in mended] + ([f"mended {len(mended)}"] if mended else [])
+    notes: list[str] = [_mended(f) for f in mended] + ([f"mended {len(mended)}"] if mended else [])
     notes += [] if found else ["nothing wrong"]
-    rows = [_row(f) | {"next": "", "mended": True} for f in mended] + [_row(f) for f in found]
-    return Listing(rows, "".join(map(_line, found)), notes=tuple(notes))
+    rows = [_row(ctx, f) | {"next": "", "mended": True} for f in mended] + [_row(ctx, f) for f in found]
+    return Listing(rows, "".join(_line(ctx, f) for f in found), notes=tuple(notes))
 
 
 def reindex(ctx: Context, *, vectors: bool = False, background: bool = False) -> Output:
@@ -136,7 +136,8 @@ def _encode(ctx: Context, store: "Store", background: bool) -> Output:
     notes = encoding.notes(store)
     if background:
         indexing.start(store, ctx.now)
-        return Output({"started": True}, "encoding in the background; memcli status says how it ended\n", notes=notes)
+        said = session.follow(ctx, "encoding in the background; memcli status says how it ended")
+        return Output({"started": True}, f"{said}\n", notes=notes)
     told = render.counter("texts encoded")
     done = encoding.encode(store, now=session.now(ctx), progress=told)
     if told is not None:
@@ -160,14 +161,14 @@ def check(ctx: Context, *, against: str | None = None) -> Listing:
     store, now = session.store(ctx), session.now(ctx)
     found = engine.examine(store, now)
     bad = [f for f in found if f.severity != "note"]
-    rows, lines = [_row(f) for f in found], [_line(f) for f in bad]
+    rows, lines = [_row(ctx, f) for f in found], [_line(ctx, f) for f in bad]
     if against is not None:
-        more = _faults(store, against)
+        more = _faults(ctx, store, against)
         rows, lines = rows + [row for row, _ in more], lines + [line for _, line in more]
     return Listing(rows, "".join(lines), exit_code=4 if lines else 0)
 
 
-def _faults(store: "Store", against: str) -> "list[tuple[dict[str, object], str]]":
+def _faults(ctx: Context, store: "Store", against: str) -> "list[tuple[dict[str, object], str]]":
     from memcli.cli import show
     from memcli.engine import revisions
     from memcli.model import labels
@@ -175,7 +176,8 @@ def _faults(store: "Store", against: str) -> "list[tuple[dict[str, object], str]
 
     found = []
     for fault in revisions.faults(revision.Revision(store, against), store):
-        what, next_step = revisions.FAULTS[fault.code]
+        what, then = revisions.FAULTS[fault.code]
+        next_step = session.follow(ctx, then)
         key = show.one_line(fault.key) if fault.label <= labels.INTERNAL else "a withheld fact"
         row: dict[str, object] = {
             "severity": "error",
@@ -231,22 +233,24 @@ def _lines(found: "dict[str, object]") -> str:
     return "".join(lines)
 
 
-def _row(finding: "Finding") -> "dict[str, object]":
+def _row(ctx: Context, finding: "Finding") -> "dict[str, object]":
     from memcli.engine.findings import CODES
 
     severity, what, next_step = CODES[finding.code]
     row: dict[str, object] = {"severity": severity, "code": finding.code, "path": finding.path}
     if finding.line:
         row["line"] = finding.line
-    return row | {"message": what, "detail": finding.detail, "next": next_step}
+    return row | {"message": what, "detail": finding.detail, "next": session.follow(ctx, next_step)}
 
 
-def _line(finding: "Finding") -> str:
-    row = _row(finding)
+def _line(ctx: Context, finding: "Finding") -> str:
+    row = _row(ctx, finding)
     place = f"{row['path']}:{row['line']}" if "line" in row else str(row["path"])
     detail = f" ({row['detail']})" if row["detail"] else ""
     return f"{row['severity']}: {place}: {row['message']}{detail}; {row['next']}\n"
 
 
 def _mended(finding: "Finding") -> str:
-    return f"mended: {finding.path}: {finding.detail or _row(finding)['message']}"
+    from memcli.engine.findings import CODES
+
+    return f"mended: {finding.path}: {finding.detail or CODES[finding.code][1]}"

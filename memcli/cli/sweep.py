@@ -25,7 +25,7 @@ def sweep(ctx: Context, *, dry_run: bool = False, yes: bool = False) -> Output:
 
     store, now = session.store(ctx), session.now(ctx)
     plan = engine.plan(store, now)
-    stop = None if yes else _stop(ctx, store, plan)
+    stop = None if yes else _stop(store, plan)
     if dry_run:
         output = _output(list(plan.actions), [], "would end", "would promote")
         output.notes = () if stop is None else (f"the sweep itself would stop: {stop.message}; {stop.hint}",)
@@ -36,17 +36,13 @@ def sweep(ctx: Context, *, dry_run: bool = False, yes: bool = False) -> Output:
     return _output(list(report.done), list(report.skipped), "ended", "promoted")
 
 
-def _stop(ctx: Context, store: "Store", plan: "Plan") -> errors.Brake | None:
-    """What would stop this sweep, its hint naming the store and tenant that the command line named.
-
-    A hint without them, copied from the mail of cron, would go on in another store.
-    """
+def _stop(store: "Store", plan: "Plan") -> errors.Brake | None:
+    """What would stop this sweep."""
     from memcli.engine import sweep as engine
 
     try:
         engine.check_brake(store, plan)
     except errors.Brake as e:
-        e.hint = (e.hint or "").replace("memcli sweep", f"{session.named(ctx)} sweep")
         return e
     return None
 

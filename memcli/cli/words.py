@@ -1,6 +1,6 @@
 """Words for people: the help of every option and argument, by parameter name, said once for all commands.
 
-One name means one thing everywhere; a parameter that needs other words needs another name.
+Where one name needs other words in one command, they stand under "COMMAND.name" and are looked for first.
 """
 
 WORDS: dict[str, str] = {
@@ -24,14 +24,16 @@ WORDS: dict[str, str] = {
     "query": "what to look for, in plain words",
     "task": "the task, in a few words",
     "path": "the file, or for cognitive-core its folder; - is stdin",
-    "path_": "the file, - is stdout; for skill the procedure's key",
-    "path__": "a file or folder of another tool, which is only read; the store in use unless named",
-    "kind_": "only this kind: proposal, procedure, doubted, drift, stale, basis, contradiction or echo; repeat for more",
-    "old_": "the git revision before the change",
-    "new_": "the git revision after it; the store as it is now unless named",
+    "export.path": "the file, - is stdout; for skill the procedure's key",
+    "audit.path": "a file or folder of another tool, which is only read; the store in use unless named",
+    "review list.kind": (
+        "only this kind: proposal, procedure, doubted, drift, stale, basis, contradiction or echo; repeat for more"
+    ),
+    "review diff.old": "the git revision before the change",
+    "review diff.new": "the git revision after it; the store as it is now unless named",
     "foreign": "the form: jsonl; for import also cognitive-core, for export also skill",
     "name": "its name",
-    "kind___": "which file of a store it is: fact (a record's .md), meta, log, archive or source",
+    "merge-driver.kind": "which file of a store it is: fact (a record's .md), meta, log, archive or source",
     "base": "the version that both sides come from, as git names it: %O",
     "ours": "our version, which the result is written to: %A",
     "theirs": "the other side's version: %B",
@@ -45,14 +47,12 @@ WORDS: dict[str, str] = {
     "domain": "the field of knowledge it belongs to",
     "importance": "how much it matters: 0 to 1",
     "derived_from": 'the key or id of a record it was concluded from; repeat for more, "" for none',
-    "valid_from": "since when it is true (RFC 3339)",
-    "valid_to": "until when it is true (RFC 3339)",
     "relation": "a kind of relation: is_a, part_of, related, opposite, causes, example, or a name of your own",
     "target": "the key of the fact it leads to",
     "weight": "how strong: 0 to 1",
     "depth": "how many steps to walk",
     "kind": "the kind of source: system user file agent tool inference url import unknown",
-    "kind__": "only this kind of finding; repeat for more",
+    "audit.kind": "only this kind of finding; repeat for more",
     "trust": "how far it is trusted at first: 0 to 1",
     "note": "a few words about it",
     "step": "one step, as NAME: WHAT TO DO, then | expected: TEXT | parameters: A=1, B=x | optional as needed; repeat in order",
@@ -113,13 +113,13 @@ WORDS: dict[str, str] = {
     "format": "the form of the output",
     "receipt": "a file to write the full account to, as JSON",
     "untrusted": "also facts from a web page or an import, and what was derived from them",
-    "text_": "only what has these words",
+    "work list.text": "only what has these words",
     "prefix": "only keys that start so",
     "n": "the most records to show; 0 shows all",
     "all": "every fact that was made or edited by hand",
-    "all__": "every proposal that nothing speaks against",
+    "review accept.all": "every proposal that nothing speaks against",
     "via": "only what came this way: import",
-    "all_": "every session that has a working memory",
+    "consolidate.all": "every session that has a working memory",
     "allow": "let the command that this setting names run on this machine",
     "since": "only from this time on (RFC 3339), or back from now: 36h, 30d",
     "until": "only up to this time (RFC 3339), or back from now: 36h, 30d",
@@ -129,7 +129,7 @@ WORDS: dict[str, str] = {
     "retrieval": "how well questions were answered, from the retrieval log",
     "days": "a fact that nobody was given for so many days counts as never served; 30 unless named",
     # Upkeep and exchange.
-    "check_": "only say what is lacking; exit 4 when something is",
+    "git setup.check": "only say what is lacking; exit 4 when something is",
     "url": "the bucket, as s3://BUCKET/PREFIX, instead of sync.url in memcli.toml",
     "message": "the message of the commits",
     "tidy": "remove from the bucket what no manifest has named for a day",
@@ -141,5 +141,9 @@ WORDS: dict[str, str] = {
     "as_of": "what was known at this time (RFC 3339, or back from now: 30d)",
     "fail_over": "exit 4 when more than this share of the entries is junk, in percent",
     "fix": "repair what can be repaired without losing anything",
-    "from_": "where to read it from",
 }
+
+
+def of(command: str, name: str) -> str | None:
+    """The words for a parameter of a command such as "fact set"; None where nobody has said any."""
+    return WORDS.get(f"{command}.{name}") or WORDS.get(name)

@@ -108,7 +108,7 @@ def list_(
     ctx: Context,
     *,
     session_: str | None = None,
-    text_: str | None = None,
+    text: str | None = None,
     modality: str | None = None,
     clearance: str = "internal",
     n: int = 0,
@@ -125,7 +125,7 @@ def list_(
         session.session_id(session_),
         now=now,
         clearance=labels.sensitivity(clearance),
-        query=text_ or "",
+        query=text or "",
         modality=labels.modality(modality or ""),
         n=n,
     )

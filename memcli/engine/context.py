@@ -168,7 +168,7 @@ def as_json(made: Block) -> "dict[str, Any]":
     fates = [c["fate"] for c in made.receipt["candidates"]]
     account = {"total": sum(f not in ("expired", "faded", "blocked") for f in fates)}
     account |= {fate: fates.count(fate) for fate in WHY}
-    account["withheld"] = made.receipt["withheld"]
+    account |= {name: made.receipt[name] for name in ("withheld", "unread")}
     return {
         **{k: made.receipt[k] for k in ("nonce", "at", "task", "clearance", "budget")},
         **rows,

@@ -26,23 +26,26 @@ _NO_META = frozenset(("text", "tags", "relations", "header", "state", "name", "d
 
 @value
 class Dumped(Value):
-    """What went out: records written, those left out by the clearance, and how many written ones are above internal."""
+    """What went out: records written, those left out by the clearance, how many written ones are above internal, and how
+    many are missing because their file cannot be read (a month of episodes is one)."""
 
     written: int
     left_out: int
     close: int
+    unread: int = 0
 
 
 def to_text(store: "Store", clearance: "Sensitivity") -> "tuple[list[str], Dumped]":
     """The lines of a dump and what is in it."""
     lines, left, close = [], 0, 0
-    for row, label in rows(store, clearance):
+    unread: list[str] = []
+    for row, label in rows(store, clearance, unread):
         if row is None:
             left += 1
             continue
         close += label > labels.INTERNAL
         lines.append(json.dumps(row, ensure_ascii=False) + "\n")
-    return lines, Dumped(written=len(lines), left_out=left, close=close)
+    return lines, Dumped(written=len(lines), left_out=left, close=close, unread=len(unread))
 
 
 def to_file(store: "Store", path: str, clearance: "Sensitivity") -> Dumped:
@@ -53,11 +56,12 @@ def to_file(store: "Store", path: str, clearance: "Sensitivity") -> Dumped:
 
 
 def rows(
-    store: "Store", clearance: "Sensitivity" = labels.RESTRICTED
+    store: "Store", clearance: "Sensitivity" = labels.RESTRICTED, unread: "list[str] | None" = None
 ) -> "Iterator[tuple[dict[str, Any] | None, Sensitivity]]":
-    """Every record as (JSON object, label); the object is None where the label is above the clearance."""
+    """Every record as (JSON object, label); the object is None where the label is above the clearance. unread: gets the names
+    of those whose file is there and cannot be read."""
     hidden = naming.withheld_keys(store, clearance)
-    for row, label in _all(store):
+    for row, label in _all(store, unread):
         yield (_without(row, hidden) if policy.cleared(label, clearance) else None), label
 
 
@@ -71,35 +75,38 @@ def _without(row: "dict[str, Any]", hidden: set[str]) -> "dict[str, Any]":
     return kept
 
 
-def _all(store: "Store") -> "Iterator[tuple[dict[str, Any], Sensitivity]]":
+def _all(store: "Store", unread: "list[str] | None") -> "Iterator[tuple[dict[str, Any], Sensitivity]]":
     from memcli.store import proposals  # a context block as data needs none of it
 
     for record in sources.every(store):
         yield source_row(record), labels.INTERNAL
-    yield from _facts(store)
-    for proposal in proposals.every(store):
+    yield from _facts(store, unread)
+    for proposal in proposals.every(store, unread):
         yield fact_row(proposal) | {"kind": "proposal"}, proposal.sensitivity
-    for procedure in procedures.every(store):
+    for procedure in procedures.every(store, unread):
         yield procedure_row(procedure), procedure.sensitivity
     for month in episodes.months(store):
-        for episode in episodes.read(store, month).entries:
+        log = episodes.read(store, month)
+        if unread is not None and episodes.unreadable(log):
+            unread.append(month)
+        for episode in log.entries:
             yield episode_row(episode), episode.sensitivity
     for episode, reason, at in episodes.former(store, "archive"):
         yield episode_row(episode) | {"archived": _why(reason, at)}, episode.sensitivity
 
 
-def _facts(store: "Store") -> "Iterator[tuple[dict[str, Any], Sensitivity]]":
-    for fact, former in values(store):
+def _facts(store: "Store", unread: "list[str] | None") -> "Iterator[tuple[dict[str, Any], Sensitivity]]":
+    for fact, former in values(store, unread):
         why = {} if former is None else {"archived": _why(former.reason, former.at)}
         yield fact_row(fact) | why, fact.sensitivity
 
 
-def values(store: "Store") -> "Iterator[tuple[Fact, Former | None]]":
+def values(store: "Store", unread: "list[str] | None" = None) -> "Iterator[tuple[Fact, Former | None]]":
     """Every value that any key has or had: the present ones, and former ones as they are read now, oldest first.
 
-    A former value is as strict as all that came of its key; what was forgotten is not among them.
+    A former value is as strict as all that came of its key; what was forgotten is not among them. unread: as for `rows`.
     """
-    live = {fact.name: fact for fact in facts.every(store)}
+    live = {fact.name: fact for fact in facts.every(store, unread)}
     trash = {name: facts.former(store, name, "trash") for name in archive.names(store, facts.LAYER, "trash")}
     heirs: dict[str, Sensitivity] = {}  # what came of a key, under whatever name it lies now
     forgotten = (f.fact for rows in trash.values() for f in rows)

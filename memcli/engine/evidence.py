@@ -93,8 +93,8 @@ class Bundle(Value):
     queries: the question and what it was widened to; confidence, trust: means over the items, None without any;
     concepts: the keys and concepts that stand in most of them; retrieved, kept, returned: how many candidates there were,
     passed the filter, and came into `items`; dropped: how many of them failed by trust, confidence, modality and age;
-    verdict: strong, weak or none; withheld: records of the store above the clearance, a total that no query changes;
-    note: why it went without vectors, where they are enabled.
+    verdict: strong, weak or none; withheld: records of the store above the clearance, unread: those with a file that cannot
+    be read, totals that no query changes; note: why it went without vectors, where they are enabled.
     """
 
     query: str
@@ -112,6 +112,7 @@ class Bundle(Value):
     verdict: str
     withheld: int
     note: str = ""
+    unread: int = 0
 
     @property
     def working(self) -> tuple[Evidence, ...]:

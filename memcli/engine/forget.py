@@ -7,7 +7,7 @@ from memcli.base.value import Value, value
 from memcli.engine import erase, others
 from memcli.model import keys, labels, policy
 from memcli.model.records import Episode, Fact, Former, Procedure
-from memcli.store import archive, episodes, facts
+from memcli.store import archive, episodes, facts, tombstones
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -291,12 +291,23 @@ def _choose(store: "Store", ref: str, now: datetime) -> tuple[Former, Fact | Non
         found = [f for f in rows if f.reason != "superseded"] + _unswept(store, live, now)
         found = found or [f for f in rows if f.reason == "superseded"]
     if not found:
-        hint = "memcli fact history KEY; what a session held in mind cannot come back"
-        raise errors.NotFound("nothing to restore under this key or id", hint=hint)
+        raise _nothing_former(store)
     if len({f.fact.id for f in found}) > 1:
         listed = ", ".join(f"{f.fact.id} ({f.reason} {f.at:%Y-%m-%d})" for f in found)
         raise errors.UsageError("several former values could be meant", hint=f"name one id: {listed}")
     return found[-1], live
+
+
+def _nothing_former(store: "Store") -> errors.NotFound:
+    """A tombstone is a hash over key and text: of a key alone nobody can say that it was purged, only that values were."""
+    said, hint = "nothing to restore under this key or id", "memcli fact history KEY"
+    try:
+        purged = bool(len(tombstones.read(store)))
+    except errors.MemcliError:
+        purged = False  # `doctor` says why it cannot be read
+    if purged:
+        said += "; values were purged from this store, and what was purged cannot come back"
+    return errors.NotFound(said, hint=f"{hint}; what a session held in mind cannot come back")
 
 
 def _by_id(store: "Store", ref: str) -> tuple[list[Former], Fact | None]:

@@ -6,7 +6,7 @@ from memcli.base.value import Value, value
 from memcli.engine import search
 from memcli.index import document, rows
 from memcli.index.look import Look, Scope
-from memcli.index.refresh import ask
+from memcli.index.refresh import ask, unread
 from memcli.model.records import Fact
 
 TYPE_CHECKING = False
@@ -19,11 +19,13 @@ if TYPE_CHECKING:
 
 @value
 class Listed(Value):
-    """Facts by key, how many more there are, and how many facts are withheld, a number that no filter changes."""
+    """Facts by key, how many more there are, and how many facts are withheld or have a file that cannot be read: two numbers
+    that no filter changes."""
 
     facts: tuple[Fact, ...]
     more: int
     withheld: int
+    unread: int = 0
 
 
 def facts(store: "Store", now: datetime, clearance: "Sensitivity", wanted: "Filters", limit: int = 0) -> Listed:
@@ -49,4 +51,9 @@ def _facts(
         record = look.record(rows.Row(rid, rows.FACT, "", "", ""))
         if isinstance(record, Fact) and search.passes(record, wanted):
             found.append(look.shown(record))
-    return Listed(facts=tuple(sorted(found, key=lambda f: f.key)), more=more, withheld=look.withheld(rows.FACT))
+    return Listed(
+        facts=tuple(sorted(found, key=lambda f: f.key)),
+        more=more,
+        withheld=look.withheld(rows.FACT),
+        unread=unread(con, store, (rows.FACT,)),
+    )

@@ -13,7 +13,7 @@ from memcli.engine import blend, evidence, features, promotion, trust
 from memcli.engine.evidence import Bundle, Evidence
 from memcli.engine.pools import GOALS, Asked, Candidate, Pools
 from memcli.index import document, doubt, rows
-from memcli.index.refresh import ask
+from memcli.index.refresh import ask, unread
 from memcli.model import labels, policy
 from memcli.model.records import Episode, Fact
 from memcli.model.working import Entry
@@ -113,6 +113,7 @@ class _Recall:
             dropped=self.dropped,
             verdict=_verdict([*read, *rest]),
             withheld=self.pools.looks[rows.FACT].totals().withheld,
+            unread=unread(self.pools.looks[rows.FACT].con, self.store),
         )
 
     def one_each(self, candidates: list[Candidate]) -> list[Candidate]:

@@ -3,6 +3,7 @@
 from memcli.base import clock, text
 from memcli.base.value import Value, value
 from memcli.index import document
+from memcli.index.refresh import unread
 from memcli.model import redact
 
 TYPE_CHECKING = False
@@ -66,6 +67,7 @@ def write(choice: "Choice", final: str, *, whole: bool) -> "dict[str, Any]":
         "budget": {"amount": limit.amount, "unit": limit.unit, "used": limit.shown(limit.size(final))},
         "candidates": _candidates(choice) + (desk.receipt() if desk is not None else []) if whole else [],
         "withheld": choice.totals.withheld + (desk.withheld if desk is not None else 0),
+        "unread": unread(corpus.con, corpus.store),
     }
 
 

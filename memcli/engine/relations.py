@@ -57,6 +57,7 @@ class Graph:
 
     def __init__(self, store: "Store", now: datetime, clearance: "Sensitivity" = labels.INTERNAL) -> None:
         seen = view.survey(store, now, clearance, layers=("facts",))
+        self.unread = seen.unread
         self.facts = {f.key: f for f in seen.facts}
         hidden = _hidden_keys(store, clearance)
         self.edges = [e for f in seen.facts for e in edges_of(f, self.facts) if e.target not in hidden]

@@ -30,7 +30,8 @@ class Retrieved(Value):
     """What was found in each layer, best first (working memory: newest last), and in words.
 
     quarantined: ids of facts that have a web page or an import as their source, or among what they were derived from;
-    withheld: how many records of the store are above the clearance, a total that no query changes.
+    withheld: how many records of the store are above the clearance, unread: how many have a file that cannot be read; no
+    query changes these totals.
     """
 
     query: str
@@ -41,6 +42,7 @@ class Retrieved(Value):
     withheld: int
     summary: "Redacted"
     quarantined: frozenset[str] = frozenset()
+    unread: int = 0
 
 
 def retrieve(
@@ -69,12 +71,12 @@ def retrieve(
     asked = layers or LAYERS
     graph = relations.Graph(store, now, clearance) if concept is not None and "facts" in asked else None
     found: dict[str, list[Fact | Episode | Procedure]] = {}
-    withheld = 0
+    withheld = unread = 0
     for layer in search.LAYERS:
         of_layer = wanted.replace(layers=(layer,), concept=concept if layer == "episodes" else None)
         limit = n if concept is None or layer == "episodes" else search.MOST
         seen = search.search(store, query, now=now, limit=limit, clearance=clearance, filters=of_layer)
-        withheld = seen.withheld
+        withheld, unread = seen.withheld, seen.unread
         if layer in asked:
             records = [h.record for h in seen.hits if isinstance(h.record, (Fact, Episode, Procedure))]
             found[layer] = [r for r in records if concept is None or _about(r, concept, graph)][: n or None]
@@ -88,6 +90,7 @@ def retrieve(
         episodes=tuple(found.get("episodes", ())),  # type: ignore[arg-type]
         procedures=tuple(found.get("procedures", ())),  # type: ignore[arg-type]
         withheld=withheld,
+        unread=unread,
         summary=redact.mask(""),
     )
     return made.replace(summary=redact.mask(_summary(made, store, now)))

@@ -12,7 +12,7 @@ from memcli.base.value import Value, value
 from memcli.engine import blend, features
 from memcli.index import document, rows
 from memcli.index.look import Look, Scope
-from memcli.index.refresh import ask
+from memcli.index.refresh import ask, unread
 from memcli.model import labels, policy, words
 from memcli.model.records import Episode, Fact, Procedure
 
@@ -111,13 +111,14 @@ class Hit(Value):
 class Found(Value):
     """The hits, best first, how many more matched than were asked for (among the first thousand), how many records are
     withheld in all, and how sure the best of them answers: strong, weak or none. note: why it went without vectors, where
-    they are enabled, or without working memory."""
+    they are enabled, or without working memory; unread: how many records have a file that cannot be read."""
 
     hits: tuple[Hit, ...]
     more: int
     withheld: int
     verdict: str
     note: str = ""
+    unread: int = 0
 
 
 @value
@@ -207,7 +208,13 @@ def _served(corpus: Look, ranked: "list[Scored]", asked: _Query, wanted: Filters
         if len(hits) == limit:
             break
     more = sum(1 for _ in rest)
-    return Found(hits=tuple(hits), more=more, withheld=corpus.totals().withheld, verdict=blend.verdict(ranked))
+    return Found(
+        hits=tuple(hits),
+        more=more,
+        withheld=corpus.totals().withheld,
+        verdict=blend.verdict(ranked),
+        unread=unread(corpus.con, corpus.store),
+    )
 
 
 def _fits(row: "Row", record: "Any", asked: _Query, wanted: Filters) -> bool:

@@ -20,7 +20,8 @@ class View(Value):
     """Current records that the reader is cleared for, and what is not among them.
 
     ended: cleared records that are expired or faded (swept or not); blocked: cleared ones of a blocked source;
-    withheld: how many current records of all layers are above the clearance, a total that no query changes.
+    withheld: how many current records of all layers are above the clearance, a total that no query changes; unread: how
+    many records have a file that cannot be read (a month of episodes is one).
     """
 
     facts: tuple[Fact, ...]
@@ -30,6 +31,7 @@ class View(Value):
     faded: tuple[Fact, ...]
     blocked: "tuple[Fact | Episode | Procedure, ...]"
     withheld: int
+    unread: int = 0
 
 
 def survey(
@@ -42,7 +44,8 @@ def survey(
     faded: list[Fact] = []
     blocked: list[Fact | Episode | Procedure] = []
     withheld = 0
-    for layer, record in _records(store, tuple(layers)):
+    unread: list[str] = []
+    for layer, record in _records(store, tuple(layers), unread):
         state = _state(store, record, now)
         if not policy.cleared(record.sensitivity, clearance):
             withheld += state == "current"
@@ -62,6 +65,7 @@ def survey(
         faded=tuple(faded),
         blocked=tuple(blocked),
         withheld=withheld,
+        unread=len(unread),
     )
 
 
@@ -98,15 +102,17 @@ def episodes_of(
     ]
 
 
-def _records(store: "Store", layers: tuple[str, ...]) -> "Iterable[tuple[str, Fact | Episode | Procedure]]":
+def _records(
+    store: "Store", layers: tuple[str, ...], unread: list[str]
+) -> "Iterable[tuple[str, Fact | Episode | Procedure]]":
     if "facts" in layers:
-        for fact in facts.every(store):
+        for fact in facts.every(store, unread):
             yield "facts", fact
     if "episodes" in layers:
-        for episode in episodes.newest(store):
+        for episode in episodes.newest(store, unread):
             yield "episodes", episode
     if "procedures" in layers:
-        for procedure in procedures.every(store):
+        for procedure in procedures.every(store, unread):
             yield "procedures", procedure
 
 

@@ -39,6 +39,7 @@ CREATE TABLE tally(layer INTEGER, level INTEGER, replaced INTEGER, count INTEGER
 CREATE TABLE pair(layer INTEGER, name TEXT, md_time INTEGER, md_mark INTEGER, side_time INTEGER, side_mark INTEGER,
   temps INTEGER, loose INTEGER, rid INTEGER, PRIMARY KEY(layer, name)) WITHOUT ROWID;
 CREATE INDEX pair_loose ON pair(layer) WHERE loose;
+CREATE INDEX pair_unread ON pair(layer) WHERE rid IS NULL;
 CREATE TABLE log(month TEXT PRIMARY KEY, time INTEGER, mark INTEGER, size INTEGER, crc INTEGER) WITHOUT ROWID;
 CREATE TABLE record(
   rid INTEGER PRIMARY KEY, layer INTEGER, name TEXT, start INTEGER, stop INTEGER, id TEXT, key_hash INTEGER, key TEXT,

@@ -57,6 +57,13 @@ def apply(entries: "Entries", store: "Store", change: Change) -> None:
             con.execute("INSERT OR REPLACE INTO log VALUES(?, ?, ?, ?, ?)", (month, *stamps, len(data), crc32(data)))
 
 
+def unread(con: "Connection", store: "Store") -> int:
+    """How many months have a log that cannot be read; only one of which the index knows no entry is looked at."""
+    none = "NOT EXISTS (SELECT 1 FROM record WHERE record.layer = 1 AND record.name = log.month)"
+    empty = con.execute(f"SELECT month FROM log WHERE {none}").fetchall()
+    return sum(episodes.unreadable(episodes.read(store, month)) for (month,) in empty)
+
+
 class Months:
     """The episodes behind rows; a log is read once, however many of them stand in it."""
 

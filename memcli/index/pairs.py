@@ -163,6 +163,12 @@ def _note(con: "Connection", layer: int, change: Change) -> None:
     con.execute("UPDATE folder SET names = ?, times = ? WHERE layer = ?", (*_watched(con, layer), layer))
 
 
+def unread(con: "Connection", layer: int) -> int:
+    """How many names have a text that is there and cannot be read: no plain file, not UTF-8, or no right to."""
+    sql = "SELECT count(*) FROM pair INDEXED BY pair_unread WHERE layer = ? AND rid IS NULL AND md_time != 0"
+    return int(con.execute(sql, (layer,)).fetchone()[0])
+
+
 def tidy(con: "Connection") -> list[str]:
     """The layers whose folders held no file of a stopped writer when the index was last brought up to date."""
     found = con.execute("SELECT layer FROM folder WHERE NOT temps").fetchall()

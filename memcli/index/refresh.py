@@ -1,7 +1,7 @@
 """The index as one thing: opened, brought up to date, rebuilt when it is damaged, bypassed where it cannot be written."""
 
 from memcli.base import errors, files
-from memcli.index import database, logs, pairs
+from memcli.index import database, logs, pairs, rows
 from memcli.index.entries import Entries
 from memcli.model import words
 
@@ -65,6 +65,15 @@ def _asked(con: "Connection", question: "Callable[[Connection], T]") -> "T":
         return question(con)
     finally:
         con.close()
+
+
+def unread(
+    con: "Connection", store: "Store", layers: "Iterable[int]" = (rows.FACT, rows.EPISODE, rows.PROCEDURE)
+) -> int:
+    """How many records of these layers have a file that cannot be read, which no query changes; a month's log is one."""
+    asked = set(layers)
+    found = sum(pairs.unread(con, layer) for layer, _ in pairs.LAYERS if layer in asked)
+    return found + (logs.unread(con, store) if rows.EPISODE in asked else 0)
 
 
 def rebuild(store: "Store", progress: "Callable[[int], None] | None" = None) -> None:

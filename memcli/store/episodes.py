@@ -43,10 +43,19 @@ def read(store: "Store", month: str) -> Log:
     return monthly.parse(data or b"", month)
 
 
-def newest(store: "Store") -> "Iterator[Episode]":
-    """All episodes, newest first; reads month by month, so that a few cost a few."""
+def newest(store: "Store", unread: "list[str] | None" = None) -> "Iterator[Episode]":
+    """All episodes, newest first; reads month by month, so that a few cost a few. unread: gets the months whose log is
+    there and cannot be read."""
     for month in reversed(months(store)):
-        yield from sorted(read(store, month).entries, key=lambda e: (e.at, e.id), reverse=True)
+        log = read(store, month)
+        if unread is not None and unreadable(log):
+            unread.append(month)
+        yield from sorted(log.entries, key=lambda e: (e.at, e.id), reverse=True)
+
+
+def unreadable(log: Log) -> bool:
+    """True for a log that is there and is no plain file that this user may read."""
+    return any(code == "not_a_file" for _, code in log.problems)
 
 
 def append(w: "Writing", episode: Episode) -> Episode:

@@ -24,13 +24,16 @@ _NOT_META = frozenset((*_FRONT, "text", "tags", "steps", "header", "file_state",
 _META = frozenset(Procedure.__fields__)
 
 
-def every(store: "Store") -> "Iterator[Procedure]":
-    """All procedures by file name, whatever their state and label."""
+def every(store: "Store", unread: "list[str] | None" = None) -> "Iterator[Procedure]":
+    """All procedures by file name, whatever their state and label. unread: gets the names of those whose text is there
+    and cannot be read."""
     with store.folder(LAYER) as folder:
         for name in pair.stems(folder.names()):
             found = named(store, folder, name)
             if found is not None:
                 yield found
+            elif unread is not None and folder.info(name + pair.MD) is not None:
+                unread.append(name)
 
 
 def named(store: "Store", folder: "files.Folder", name: str) -> Procedure | None:

@@ -69,13 +69,16 @@ class Shelf:
         return not self._folder.missing and self._folder.info(file_name(fact) + pair.MD) is not None
 
 
-def every(store: "Store") -> "Iterator[Fact]":
-    """All proposals by file name, whatever their label."""
+def every(store: "Store", unread: "list[str] | None" = None) -> "Iterator[Fact]":
+    """All proposals by file name, whatever their label. unread: gets the names of those whose text is there and cannot be
+    read."""
     with store.folder(*_PARTS) as folder:
         for name in pair.stems(folder.names()):
             found = pair.read(folder, name)
             if found is not None:
                 yield facts.of_pair(found)
+            elif unread is not None and folder.info(name + pair.MD) is not None:
+                unread.append(name)
 
 
 def of_keys(store: "Store", wanted: "Iterable[str]") -> "Iterator[Fact]":

@@ -73,7 +73,9 @@ def way_back(store: "Store", source: str) -> str:
 
     if source not in Blocked(store).ids:
         return "the record of the source is damaged: memcli doctor"
-    return f"memcli source allow {'ID' if redact.scan(source) else shlex.quote(source)}"
+    # A bare id with a colon, such as an address, would be read as KIND:ID.
+    kind = next((s.kind for s in every(store) if s.id == source), "") if ":" in source else ""
+    return f"memcli source allow {'ID' if redact.scan(source) else shlex.quote(f'{kind}:{source}' if kind else source)}"
 
 
 def readable(folder: files.Folder, name: str) -> bool:

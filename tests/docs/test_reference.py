@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import inspect
 import json
+import keyword
 import re
 import shlex
 import shutil
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 import memcli
-from memcli.cli import full, main, table
+from memcli.cli import full, main, table, words
 from memcli.cli.words import WORDS
 
 from . import transcript
@@ -74,7 +75,25 @@ def test_a_command_has_help_with_examples_that_are_calls_of_it(path: str) -> Non
 @pytest.mark.parametrize("path", PATHS)
 def test_every_parameter_has_words(path: str) -> None:
     parameters = list(inspect.signature(table.load(path)).parameters)[1:]
-    assert [name for name in parameters if not WORDS.get(name)] == []
+    assert [name for name in parameters if not words.of(path, name)] == []
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_parameter_has_its_plain_name(path: str) -> None:
+    function = table.load(path)
+    odd = [name for name in inspect.signature(function).parameters if name.endswith("_")]
+    # A word of Python, or a module that the function uses, has its name already.
+    assert [
+        n for n in odd if not (keyword.iskeyword(n[:-1]) or inspect.ismodule(function.__globals__.get(n[:-1])))
+    ] == []
+
+
+def test_no_words_are_said_of_what_no_command_has() -> None:
+    named = {path: list(inspect.signature(table.load(path)).parameters)[1:] for path in PATHS}
+    whole = {f"{path}.{name}" for path, names in named.items() for name in names}
+    plain = {name for path, names in named.items() for name in names if f"{path}.{name}" not in WORDS}
+    plain |= {"store", "tenant", "now", "version", "json", "jsonl"}
+    assert set(WORDS) - whole - plain == set()
 
 
 @pytest.mark.parametrize("path", PATHS)

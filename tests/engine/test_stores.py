@@ -100,7 +100,7 @@ def test_a_folder_that_is_no_store_is_an_error_that_names_init_and_stays_as_it_i
         path.write_text("kept")
     ran = call(["--store", str(path), *words, "--json"], stdin=b'{"kind": "fact", "key": "k", "text": "v"}')
     assert (ran.code, ran.out, ran.error["code"]) == (3, "", "no_store")
-    assert "memcli init" in ran.error["hint"]
+    assert ran.error["hint"] == f"make one with: memcli --store {path} init"
     assert ran.error["path"] == str(path)
     assert (
         sorted(p.name for p in tmp_path.rglob("*"))
@@ -351,7 +351,7 @@ def test_where_tenants_exist_none_named_is_an_error(
     assert call(["--store", str(tmp_path / "s"), *words]).code == 2
     monkeypatch.setenv("MEMCLI_TENANT", "nobody")
     ran = call(["--store", str(tmp_path / "s"), *words])
-    assert (ran.code, "memcli --tenant nobody init" in ran.err) == (3, True)
+    assert (ran.code, f"memcli --store {tmp_path / 's'} --tenant nobody init" in ran.err) == (3, True)
 
 
 def test_tenants_never_meet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -726,3 +726,32 @@ def test_the_hash_is_that_of_the_format_page() -> None:
     assert tombstones.digest(salt, "facts", "Home  Address", "14 Kingfisher Lane, Oxford.") == (
         hashlib.sha256(bytes.fromhex(salt) + said).hexdigest()
     )
+
+
+@pytest.mark.parametrize("json_", [(), ("--json",)], ids=["text", "json"])
+@pytest.mark.parametrize("words", [("restore",), ("fact", "restore")], ids=" ".join)
+def test_restore_says_that_what_was_purged_cannot_come_back(
+    box: Box, words: tuple[str, ...], json_: tuple[str, ...]
+) -> None:
+    said = "what was purged cannot come back"
+    box.set(KEY, TEXT)
+    box.add(f"{CANARY} was here")
+    never = box.run(*words, "never was", *json_)
+    assert never.code == 3
+    assert said not in never.err
+    id_ = box.fact(KEY).id
+    purge(box)
+    for ref in (KEY, id_):
+        ran = box.run(*words, ref, *json_)
+        assert (ran.code, ran.out) == (3, "")
+        assert said in ran.err
+        assert CANARY not in ran.err
+        assert KEY not in ran.err
+
+
+@pytest.mark.parametrize("line", [b"half a li", b'{"format": 9}'])
+def test_restore_of_nothing_reads_damaged_tombstones_as_none(box: Box, line: bytes) -> None:
+    (box.root / "tombstones.jsonl").write_bytes(line + b"\n")
+    ran = box.run("restore", "never was")
+    assert ran.code == 3
+    assert "purged" not in ran.err

@@ -166,7 +166,7 @@ def test_a_sweep_under_a_wrong_clock_stops(clock: str, box: Box, figure: Record)
     box.ok("import", "jsonl", "-", "--trusted", stdin=lines.encode())
     before = box.tree()
     ran = refused(box.run("sweep", now=clock), 6)
-    assert f"memcli --store {box.root} sweep --yes" in ran.err
+    assert "memcli sweep --yes" in ran.err
     assert box.tree() == before
     box.ok("sweep", "--yes", now=clock)
     for i in range(20):

@@ -63,7 +63,7 @@ def test_an_unknown_tenant_is_not_found(house: Box) -> None:
     before = tree(house)
     for words in COMMANDS:
         ran = refused(asked(house, "nobody", *words), 3)
-        assert "memcli --tenant nobody init" in ran.err
+        assert f"memcli --store {house.root} --tenant nobody init" in ran.err
         assert not any(name in ran.err for name in ("acme", "other"))
     assert tree(house) == before
 

@@ -1,0 +1,189 @@
+"""Advice names the store and the tenant that the command line named: who pastes it works on that store."""
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support import NOW, Box, Ran, call
+
+from memcli.cli import session
+from memcli.cli.call import Context
+
+MADE = "AKIA" + "Q3T7WZ5NDJ2LXPVB"  # in the shape of a key, and nobody's
+
+
+def advised(said: str) -> list[str]:
+    """The first command that a line advises, as the words of a shell."""
+    found = re.search(r"memcli (--(?:'[^']*'|[^;,()`'])*)", said)
+    assert found, said
+    return shlex.split(found[1])
+
+
+@pytest.fixture
+def away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Box:
+    """A store whose folder has a space in its name, and another one around the current folder, where a slip would land."""
+    monkeypatch.delenv("MEMCLI_STORE", raising=False)
+    monkeypatch.delenv("MEMCLI_TENANT", raising=False)
+    monkeypatch.setenv("MEMCLI_SOURCE", "user:keeper")
+    other = tmp_path / "other"
+    here = Box(tmp_path / "my store")
+    for root in (other, here.root):
+        assert call(["init", str(root), "--git"]).code == 0
+    (other / "below").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return here
+
+
+def by_hand(box: Box) -> None:
+    (box.root / "facts" / "deploy.md").write_text("---\nkey: deploy\nsensitivity: internal\n---\n\nby hand\n")
+
+
+def nothing(box: Box) -> None:
+    box.set("deploy target", "Fly.io")
+
+
+def proposed(box: Box) -> None:
+    box.ok("procedure", "propose", "release", "--step", "Ship: make ship")
+
+
+def ended(box: Box) -> None:
+    box.set("deploy", "Fly.io", "--ttl", "5")
+
+
+def blocked(box: Box) -> None:
+    box.set("deploy", "Fly.io", "--source", "url:https://example.org/a page")
+    box.ok("source", "block", "url:https://example.org/a page")
+
+
+def sourceless(box: Box) -> None:
+    box.set("deploy", "Fly.io", "--source", "unknown:unknown")
+
+
+def unignored(box: Box) -> None:
+    (box.root / ".gitignore").write_text("")
+
+
+# What is there, what is called, the words of a person for the place-holders, what the follow-up says.
+Case = tuple[Callable[[Box], None], list[str], dict[str, str], str]
+HINTS: list[Case] = [
+    (nothing, ["fact", "get", "nowhere"], {}, "deploy target"),
+    (nothing, ["fact", "set", "nowhere", "--tag", "a"], {"KEY": "k", "VALUE": "v"}, "created"),
+    (by_hand, ["fact", "get", "deploy"], {"takes": "deploy", "it": "", "over": ""}, "adopted 1"),
+    (by_hand, ["doctor"], {"KEY": "deploy"}, "adopted 1"),
+    (by_hand, ["check"], {"KEY": "deploy"}, "adopted 1"),
+    (unignored, ["doctor"], {}, ""),
+    (proposed, ["procedure", "propose", "release", "--step", "Ship: make ship"], {"KEY": "release"}, "make ship"),
+    (proposed, ["procedure", "show", "nowhere"], {}, "release"),
+    (proposed, ["review", "show", "nothing"], {}, "release"),
+    (nothing, ["episode", "show", "0199e4a0-5b00-7c3e-9a51-0d6a0f1b2c3d"], {}, ""),
+    (nothing, ["config", "nowhere"], {}, "context.budget_tokens"),
+    (nothing, ["source", "show", "user:nobody"], {}, "keeper"),
+    (blocked, ["fact", "get", "deploy"], {}, "set"),
+    (sourceless, ["audit", "--kind", "unsourced"], {}, ""),
+]
+
+
+def followed(ran: Ran, words: dict[str, str], monkeypatch: pytest.MonkeyPatch, place: Path) -> tuple[list[str], Ran]:
+    said = next(line for line in (ran.err + ran.out).splitlines() if " memcli " in line)
+    argv = [word for given in advised(said.removeprefix("memcli: ")) if (word := words.get(given, given))]
+    monkeypatch.chdir(place)
+    return argv, call(["--now", NOW, *argv])
+
+
+@pytest.mark.parametrize("case", HINTS, ids=[" ".join(words) for _, words, _, _ in HINTS])
+def test_what_is_advised_works_from_another_folder(
+    case: Case, away: Box, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill, words, person, says = case
+    fill(away)
+    ran = call(["--store", "my store", "--now", NOW, *words])
+    argv, then = followed(ran, person, monkeypatch, tmp_path / "other" / "below")
+    assert argv[:2] == ["--store", str(away.root)]
+    assert then.code == 0, (argv, then)
+    assert says in then.out
+
+
+def test_a_store_that_is_not_there_is_made_where_it_was_named(
+    tmp_path: Path, away: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = call(["--store", "not yet", "fact", "list"])
+    argv, then = followed(ran, {}, monkeypatch, tmp_path / "other" / "below")
+    assert (argv, then.code) == (["--store", str(tmp_path / "not yet"), "init"], 0)
+    assert (tmp_path / "not yet" / "memcli.toml").is_file()
+
+
+def test_a_tenant_that_is_not_there_is_made_in_the_store_that_was_named(
+    tmp_path: Path, away: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = call(["--store", "my store", "--tenant", "acme", "fact", "list"])
+    _, then = followed(ran, {}, monkeypatch, tmp_path / "other" / "below")
+    assert then.code == 0
+    assert (away.root / "tenants" / "acme" / "memcli.toml").is_file()
+
+
+def test_a_note_and_a_hint_in_json_name_the_tenant_too(away: Box) -> None:
+    base = ["--store", "my store", "--tenant", "acme"]
+    assert call([*base, "init"]).code == 0
+    line = b'{"kind": "fact", "key": "k", "text": "v"}\n'
+    ran = call([*base, "import", "jsonl", "-"], line)
+    given = f"memcli --store {shlex.quote(str(away.root))} --tenant acme"
+    assert f": {given} review list shows them; --trusted" in ran.err
+    assert call([*base, "fact", "get", "nowhere", "--json"]).error["hint"] == f"{given} fact list"
+    (away.root / "tenants" / "acme" / ".gitignore").write_text("")
+    assert {row["next"] for row in call([*base, "doctor", "--json"]).data} == {f"{given} doctor --fix"}
+
+
+def test_what_the_environment_names_is_not_repeated(away: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMCLI_STORE", str(away.root))
+    assert call(["fact", "get", "nowhere"]).err == "memcli: no fact of this key; memcli fact list\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "then"),
+    [
+        ("memcli fact list", "memcli --store /s fact list"),
+        ("see memcli doctor; then (memcli sweep)", "see memcli --store /s doctor; then (memcli --store /s sweep)"),
+        ("run `memcli reindex`", "run `memcli --store /s reindex`"),
+        ("an empty value: memcli fact set KEY ''", "an empty value: memcli --store /s fact set KEY ''"),
+        ("the store's memcli sweep", "the store's memcli --store /s sweep"),
+        ("there is 'memcli doctor'", "there is 'memcli doctor'"),
+        (
+            "there is 'why memcli doctor', 'b'; memcli sweep",
+            "there is 'why memcli doctor', 'b'; memcli --store /s sweep",
+        ),
+        ('there is "it\'s memcli doctor"', 'there is "it\'s memcli doctor"'),
+        ("what is said of 'a memcli b' sweep has seen", "what is said of 'a memcli b' sweep has seen"),
+        ("memcli --store DIR audit", "memcli --store DIR audit"),
+        ("memcli --tenant a init", "memcli --store /s --tenant a init"),
+        ("memcli init --git, or git init", "memcli --store /s init --git, or git init"),
+        ("memcli init DIR, or another", "memcli init DIR, or another"),
+        ("make one with: memcli init [DIR]", "make one with: memcli --store /s init"),
+        ("upgrade memcli", "upgrade memcli"),
+        ("what memcli wrote", "what memcli wrote"),
+        ("memcli ", "memcli "),
+    ],
+)
+def test_only_advice_is_completed(words: str, then: str) -> None:
+    assert session.follow(Context(store="/s"), words) == then
+    assert session.follow(Context(), words) == words
+
+
+def test_a_path_for_a_shell_and_one_that_is_not_repeated() -> None:
+    assert shlex.split(session.follow(Context(store="/a b's", tenant="t"), "memcli sweep")) == [
+        *("memcli", "--store", "/a b's", "--tenant", "t", "sweep")
+    ]
+    for path in (f"/tmp/{MADE}", "/tmp/password=Tr0ub4dor&3x"):
+        assert session.follow(Context(store=path), "memcli sweep") == "memcli --store DIR sweep"
+    assert session.follow(Context(store=""), "memcli sweep") == "memcli --store DIR sweep"
+
+
+def test_a_name_in_a_note_is_left_as_it_is(away: Box) -> None:
+    away.set("basis", "v")
+    away.set("run memcli doctor --fix", "w", "--derived-from", "basis")
+    ran = call(away.words("fact", "set", "basis", "another"))
+    assert "run memcli doctor --fix" in ran.err
+    assert f"look at them with: memcli --store {shlex.quote(str(away.root))} review list" in ran.err
+    ran = call(away.words("forget", "basis", "--purge", "--yes"))
+    assert "named by: run memcli doctor --fix; memcli --store " in ran.err
