@@ -253,7 +253,8 @@ class Memory(memory_layers.Layers):
         clearance: str = "internal",
         now: datetime | None = None,
     ) -> "Held":
-        """What a session holds: entries by key, items oldest first, and how much is withheld. See engine.work.look."""
+        """What a session holds: entries by key, items oldest first, and how much is withheld or of a blocked source.
+        See engine.work.look."""
         from memcli.engine import work
 
         label = labels.sensitivity(clearance)
