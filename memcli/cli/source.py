@@ -70,11 +70,12 @@ def allow(ctx: Context, name: str, *, by: str | None = None) -> Output:
     return _change(ctx, name, {"list": "allow"})
 
 
-def block(ctx: Context, name: str) -> Output:
-    """Block a source: its records are kept but not served, and a receipt says why.
+def block(ctx: Context, name: str, *, by: str | None = None) -> Output:
+    """Block a source: its records are kept but not served, and a receipt says why. A person does, and not himself.
 
-    Example: memcli source block https://example.org/ads
+    Example: memcli source block https://example.org/ads --by user:anna
     """
+    _check(ctx, name, by)
     return _change(ctx, name, {"list": "block"})
 
 

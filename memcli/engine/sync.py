@@ -76,7 +76,11 @@ def agreed(store: "Store", url: str) -> bool:
 
 
 def agree(store: "Store", url: str) -> None:
-    """Note that the store, with all its history, may go to the URL. memcli.toml travels, so each machine says it itself."""
+    """Note that the store, with all its history, may go to the URL. memcli.toml travels, so each machine says it itself.
+    Raises Refused for an agent."""
+    from memcli.engine import gate
+
+    gate.check_person("agrees to where the store goes")
     permits.allow(store, _agreement(store, url))
 
 
