@@ -2,7 +2,7 @@
 
 A file that nobody vouches for proposes, whatever source it names: all imports together are one witness, and what the file
 says of witnesses, runs and ids counts nothing. What is a fact here already is not proposed again, only its label may rise;
-another value of its key, when it is new, is held as closely as the fact is.
+another value of its key, when it is new, is held as closely as the fact is. What was rejected of an import stays rejected.
 """
 
 from datetime import datetime
@@ -46,7 +46,8 @@ class Tray:
 
     trusted: witnesses come along, as from one's own backup; gated: nobody vouches for the file. sound: says whether the
     basis of a fact leads back to it, and notes the line as a bad one when it does. counts: by outcome; in_the_way: the
-    numbers of lines in whose place another file lies; bad: numbers and reasons of lines that cannot be kept.
+    numbers of lines in whose place another file lies; bad: numbers and reasons of lines that cannot be kept; rejected: ids
+    of what was rejected of an import before, one for each line that says it.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Tray:
         self.counts = dict.fromkeys(("created", "proposed", "updated", "unchanged"), 0)
         self.in_the_way: list[int] = []
         self.bad: list[tuple[int, str]] = []
+        self.rejected: list[str] = []
         self._sound = sound
         self._held: dict[Identity, _Held] = {}
         self._raised: dict[str, labels.Sensitivity] = {}  # by key: labels of facts here that a line has raised
@@ -79,6 +81,7 @@ class Tray:
         self._held = {}
 
     def _plan(self, rows: list[tuple[int, Fact]]) -> None:
+        refused = None if self.trusted else proposals.Rejected(self.store)
         with facts.Shelf(self.store) as shelf, proposals.Shelf(self.store) as tray:
             for number, fact in rows:
                 if self.gated and fact.derived_from and not self._sound(number, fact):
@@ -87,6 +90,9 @@ class Tray:
                 held = self._held.get(identity)
                 if held is None:
                     held = self._held[identity] = self._look(shelf, tray, fact.key, identity)
+                if held.ready is None and refused is not None and (no := refused.find(identity)):
+                    self.rejected.append(no)
+                    continue
                 made = self._as_proposal(fact, identity, held) if self.gated else fact
                 if held.ready is None and held.least > made.sensitivity:
                     made = made.replace(sensitivity=held.least)

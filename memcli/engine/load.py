@@ -39,10 +39,10 @@ _BATCH_BYTES = 32 << 20
 
 @value
 class Report(Value):
-    """What an import did (or with dry_run would do): counts by outcome, bad lines as (number, why), things to say.
+    """What an import did (or with dry_run would do): counts by outcome, bad lines as (number, why).
 
     conflicts: lines that were left alone; gated: the file could only propose facts; proposed: those that wait in
-    `proposed/` now; left_out: its former values, and values whose time had run out.
+    `proposed/` now; left_out: its former values, and values whose time had run out; rejected: ids of what was before.
     """
 
     created: int
@@ -58,6 +58,7 @@ class Report(Value):
     gated: bool = False
     proposed: int = 0
     left_out: int = 0
+    rejected: tuple[str, ...] = ()
 
 
 class Loader:
@@ -89,11 +90,10 @@ class Loader:
         self.conflicts: list[int] = []
         self.bad: list[tuple[int, str]] = []
         self._tombstones = store.tombstones()
-        self._include_forgotten, self.purged = include_forgotten, 0
+        self._include_forgotten, self.purged, self.left_out = include_forgotten, 0, 0
         self._reader = incoming.Reader(store.settings, now, trusted=trusted)
         self._web = lineage.Web(store)
         self._tray = hearsay.Tray(store, now, trusted=trusted, gated=self.gated, sound=self._sound)
-        self.left_out = 0
         self._facts: dict[str, tuple[int, Fact]] = {}
         self._former: dict[str, list[tuple[Fact, str, datetime]]] = {}
         self._episodes: dict[str, dict[str, Episode]] = {}
@@ -140,6 +140,7 @@ class Loader:
             purged=self.purged,
             gated=self.gated,
             left_out=self.left_out,
+            rejected=tuple(tray.rejected),
         )
 
     def _forgotten(self, layer: str, key: str, text: str) -> bool:
