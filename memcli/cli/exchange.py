@@ -88,7 +88,7 @@ def _said(report: "Report", brought: "Brought | None" = None, *, dry_run: bool) 
         "masked": report.masked,
         "restricted": report.restricted,
     }
-    data |= {"purged": report.purged, "rejected": list(report.rejected)}
+    data |= {"loose": report.loose, "purged": report.purged, "rejected": list(report.rejected)}
     data["bad"] = [{"line": number, "why": why} for number, why in report.bad]
     word = "would import" if dry_run else "imported"
     said = f"{word}: {_listed(counts)}\n"
@@ -187,6 +187,8 @@ def _notes(report: "Report", places: "dict[int, str]", *, dry_run: bool) -> tupl
         notes.append(f"{len(conflicts)} left alone: {_ALONE[report.gated]}")
     if report.purged:
         notes.append(f"{report.purged} left out: they were purged here (--include-forgotten takes them in)")
+    if report.loose:
+        notes.append(f"{report.loose} references by id lead nowhere here: an accepted fact has an id of its own")
     if report.rejected:
         listed = list(dict.fromkeys(report.rejected))
         more = " ..." if len(listed) > _SHOWN_REJECTED else ""

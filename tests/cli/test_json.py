@@ -114,7 +114,7 @@ FIELDS: dict[str, str] = {
     "restore": "how id sensitivity",
     "sweep": "actions skipped counts",
     "scrub": "text replaced",
-    "import": "created proposed superseded updated unchanged archived left_out rejected conflicts masked restricted bad",
+    "import": "created proposed superseded updated unchanged archived left_out rejected loose conflicts masked restricted bad",
     "export": "records left_out path",
     "git setup": "how top config files notes",
     "merge-driver": "merged why",

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import CANARY, Box, at, stamp
 
-from memcli.base import errors
+from memcli.base import errors, ids
 from memcli.engine import hearsay, load, promotion
 from memcli.model import labels
 from memcli.model.records import Fact
@@ -322,6 +322,55 @@ def test_former_and_expired_values_are_left_out_and_counted(box: Box) -> None:
     assert bring(box, fact(archived={"reason": "because"}))["bad"][0]["line"] == 1
 
 
+# What its lines say of each other
+
+A, B, C = (str(ids.derived(at(), bytes([n]) * 32)) for n in (1, 2, 3))
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_basis_in_the_same_file_holds_after_the_yes(box: Box, order: int) -> None:
+    rows = (
+        fact(id=A),
+        fact(key="region", text="Paris", id=B, derived_from=[A, "deploy target", "https://a.example/x"]),
+        fact(key="way", text="North", relations=[{"type": "uses", "target": B, "weight": 0.5}]),
+    )
+    assert bring(box, *rows[::order]) == {"proposed": 3}
+    box.ok("review", "accept", "--all", "--by", "user:anna", "--yes")
+    assert box.fact("region").derived_from == ("deploy target", "deploy target", "https://a.example/x")
+    assert box.fact("way").relations[0]["target"] == "region"
+    assert [r["detail"] for r in box.data("doctor")] == []
+    assert bring(box, *rows) == {"unchanged": 3}
+
+
+def test_what_cannot_be_told_stays_an_id_and_is_counted(box: Box) -> None:
+    rows = (
+        fact(id=A, archived={"reason": "superseded", "at": "2026-01-01T00:00:00Z"}),
+        fact(key="twice", id=B),
+        fact(key="again", id=B),
+        fact(key=CANARY, id=C, sensitivity="restricted"),
+        fact(key="one", derived_from=[A, B, C]),
+        fact(key="two", derived_from=[C], sensitivity="restricted"),
+        fact(key="three", derived_from=[str(ids.derived(at(), b"elsewhere" * 4))]),
+    )
+    ran = box.ok("import", "jsonl", "-", stdin=data(*rows))
+    assert "3 references by id lead nowhere here" in ran.err
+    held = {key: f for (key, _), f in waiting(box).items()}
+    assert held["one"].derived_from == (A, B, C)
+    assert held["two"].derived_from == (CANARY,)
+    assert box.data("import", "jsonl", "-", stdin=data(*rows))["loose"] == 3
+
+
+def test_two_lines_that_are_derived_from_each_other_are_a_circle_by_id_too(box: Box) -> None:
+    rows = (fact(id=A, derived_from=[B]), fact(key="j", id=B, derived_from=[A]))
+    assert len(bring(box, *rows)["bad"]) == 1
+
+
+def test_a_backup_of_ones_own_keeps_its_ids(box: Box) -> None:
+    rows = (fact(id=A), fact(key="j", id=B, derived_from=[A]), fact(id=C, archived={"reason": "expired"}))
+    assert box.data("import", "jsonl", "-", "--trusted", stdin=data(*rows))["loose"] == 0
+    assert box.fact("j").derived_from == (A,)
+
+
 # What was rejected
 
 
@@ -537,8 +586,8 @@ def test_what_a_batch_holds_is_let_go(box: Box, monkeypatch: pytest.MonkeyPatch)
     trays: list[hearsay.Tray] = []
     plain = hearsay.Tray.flush
 
-    def flush(tray: hearsay.Tray, *, dry_run: bool) -> None:
-        plain(tray, dry_run=dry_run)
+    def flush(tray: hearsay.Tray, *, dry_run: bool, last: bool) -> None:
+        plain(tray, dry_run=dry_run, last=last)
         trays.append(tray)
 
     monkeypatch.setattr(hearsay.Tray, "flush", flush)
