@@ -87,10 +87,14 @@ def _back(w: "Writing", found: Procedure, again: bool) -> Procedure:
     if live is not None and live.id != found.id:
         raise errors.Exists("a procedure of this key exists", hint="forget that one first")
     erase.check(w, procedures.LAYER, found.key, procedures.said(found), again=again)
-    if live is None:
-        procedures.put(w, found)
+    back = live
+    if back is None:
+        # As strict as any copy of it, and as what came after it.
+        later = [p.sensitivity for _, _, p in _kept(w.store) if p.key == found.key and p.id >= found.id]
+        back = found.replace(sensitivity=max([found.sensitivity, *later]))
+        procedures.put(w, back)
     archive.without(w.store, procedures.LAYER, found.name, {found.id}, "trash")
-    return found
+    return back
 
 
 def _proposal_back(w: "Writing", ref: str, again: bool) -> Fact | None:
@@ -107,7 +111,9 @@ def _proposal_back(w: "Writing", ref: str, again: bool) -> Fact | None:
             live = proposals.find(w.store, found.key, found.text)
             if live is not None and live.id != found.id:
                 raise errors.Exists("the same is proposed again by now", hint="memcli review list")
-            back = live or proposals.put(w, found)
+            known = facts.get(w.store, found.key)  # what is said of a key is held as closely as its fact
+            label = max(found.sensitivity, known.sensitivity) if known is not None else found.sensitivity
+            back = live or proposals.put(w, found.replace(sensitivity=label))
             archive.without(w.store, proposals.LAYER, name, {ref}, "trash")
             return back
     return None

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from memcli.base import clock, errors
 from memcli.base.value import Value, value
-from memcli.engine import bundles, clone, outgoing, unite
+from memcli.engine import bundles, clone, local_labels, outgoing, unite
 from memcli.model import labels, manifest
 from memcli.store import archive, checkout, facts, folder, git, merges, permits
 
@@ -132,6 +132,8 @@ def sync(store: "Store", url: str, *, message: str = "", tidy: bool = False) -> 
         theirs = found.head if found else None
         with store.writing(patient=True) as w:
             before, more = _commit(w, message or _MESSAGE)
+            if theirs:
+                local_labels.carry(w, theirs, (before,))
             head = _unite(w, before, theirs, message or _MESSAGE)
         received += _count(store, theirs, before) if theirs else 0
         committed = committed or more
