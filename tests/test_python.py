@@ -214,7 +214,7 @@ def test_sources(box: Box, m: Memory) -> None:
     m.set_fact("k", "v", source="user:anna", now=at())
     assert m.set_source("anna", kind="user", trust=0.9, note="tech lead", by="user:boris", now=at()).trust == 0.9
     assert [(s.id, s.facts) for s in m.sources(now=at())] == [("anna", 1)]
-    assert m.block_source("anna", now=at()).list == "block"
+    assert m.block_source("anna", by="user:keeper", now=at()).list == "block"
     assert m.facts(now=at()) == []
     assert m.source("anna", now=at()).trust == 0.0
     m.allow_source("anna", by="user:boris", now=at())

@@ -157,6 +157,8 @@ def _reports(reports: "list[Report]", notes: tuple[str, ...], *, dry_run: bool) 
             notes += (f"{report.left} statements are left for the next pass",)
         if report.purged:
             notes += (f"{report.purged} left out: what they say was purged",)
+        if report.blocked:
+            notes += (f"{report.blocked} of a blocked source passed over; memcli source list",)
         if report.skipped:
             notes += (f"{report.skipped} lines of the transcript could not be read",)
     return Listing([_row(r) for r in reports], "".join(text), notes=tuple(dict.fromkeys(notes)))
@@ -196,6 +198,7 @@ def _row(report: "Report") -> "dict[str, Any]":
         "cleaned": report.cleaned,
         "skipped": report.skipped,
         "purged": report.purged,
+        "blocked": report.blocked,
         "unlearned": report.unlearned,
     }
     found: dict[str, Any] = show.scrub(row)

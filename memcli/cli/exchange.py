@@ -20,6 +20,7 @@ FORMATS = ("jsonl",)
 FOREIGN = ("cognitive-core",)
 _COUNTS = ("created", "proposed", "superseded", "updated", "unchanged", "archived")
 _SHOWN_BAD = 20
+_SHOWN_REJECTED = 5
 _ALONE = {
     False: "their keys have other values here (--supersede replaces those)",
     True: "another value or another file has their place here; memcli doctor names the files",
@@ -48,7 +49,8 @@ def import_(
     Facts only wait in proposed/, for `memcli review`, unless --trusted says that this is a backup of your own store;
     promotion.import in memcli.toml changes that. Records keep what they say of their source but count at most as medium.
     With --trusted a key that has another value here is left alone unless --supersede is given. Bad lines are counted and
-    named by number, and never stop the rest. What was purged here is passed over and counted.
+    named by number, and never stop the rest. What was purged here is passed over and counted, and so is what was rejected of
+    an import before: memcli restore with its id brings it up again.
 
     With cognitive-core the path is its memory folder, one of the four JSON files in it, or memory.db. It is only read.
 
@@ -86,7 +88,7 @@ def _said(report: "Report", brought: "Brought | None" = None, *, dry_run: bool) 
         "masked": report.masked,
         "restricted": report.restricted,
     }
-    data["purged"] = report.purged
+    data |= {"loose": report.loose, "purged": report.purged, "rejected": list(report.rejected)}
     data["bad"] = [{"line": number, "why": why} for number, why in report.bad]
     word = "would import" if dry_run else "imported"
     said = f"{word}: {_listed(counts)}\n"
@@ -98,7 +100,10 @@ def _said(report: "Report", brought: "Brought | None" = None, *, dry_run: bool) 
         said = f"read: {_listed(brought.read)}\n{said}"
         notes = (*brought.faults, *notes, *(f"{n} {_DROPPED[k]}" for k, n in brought.dropped.items() if n))
     return Output(
-        data, said, notes=notes, exit_code=4 if report.bad and not any((*counts.values(), report.left_out)) else 0
+        data,
+        said,
+        notes=notes,
+        exit_code=4 if report.bad and not any((*counts.values(), report.left_out, report.rejected)) else 0,
     )
 
 
@@ -182,6 +187,15 @@ def _notes(report: "Report", places: "dict[int, str]", *, dry_run: bool) -> tupl
         notes.append(f"{len(conflicts)} left alone: {_ALONE[report.gated]}")
     if report.purged:
         notes.append(f"{report.purged} left out: they were purged here (--include-forgotten takes them in)")
+    if report.loose:
+        notes.append(f"{report.loose} references by id lead nowhere here: an accepted fact has an id of its own")
+    if report.rejected:
+        listed = list(dict.fromkeys(report.rejected))
+        more = " ..." if len(listed) > _SHOWN_REJECTED else ""
+        notes.append(
+            f"{len(report.rejected)} rejected before, and not proposed again; memcli restore ID brings one up: "
+            f"{' '.join(listed[:_SHOWN_REJECTED])}{more}"
+        )
     if report.masked:
         notes.append(f"{report.masked} with credentials or personal data replaced by their type")
     if report.restricted:

@@ -265,7 +265,8 @@ def adopt(
 ) -> Output:
     """Take over facts that a person made or edited by hand.
 
-    Their source becomes user:hand. A file without a label stays restricted unless --sensitivity says otherwise.
+    Their source becomes user:hand, or the agent that MEMCLI_SOURCE names. A file without a label stays restricted unless
+    --sensitivity says otherwise.
 
     Example: memcli fact adopt "deploy target"
     Example: memcli fact adopt --all

@@ -76,6 +76,8 @@ def approve(ctx: Context, key: str, *, by: str | None = None) -> Output:
 def reject(ctx: Context, key: str, *, by: str | None = None) -> Output:
     """Set a procedure aside: it is kept and never served.
 
+    An agent cannot reject what it proposed itself.
+
     Example: memcli procedure reject "release" --by user:anna
     """
     from memcli.engine import procedural

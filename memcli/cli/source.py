@@ -70,18 +70,20 @@ def allow(ctx: Context, name: str, *, by: str | None = None) -> Output:
     return _change(ctx, name, {"list": "allow"})
 
 
-def block(ctx: Context, name: str) -> Output:
-    """Block a source: its records are kept but not served, and a receipt says why.
+def block(ctx: Context, name: str, *, by: str | None = None) -> Output:
+    """Block a source: its records are kept but not served, and a receipt says why. A person does, and not himself.
 
-    Example: memcli source block url:https://example.org/ads
+    Example: memcli source block https://example.org/ads
     """
+    # Whoever names nobody is the person who holds the files: it takes away, and can be undone.
+    _check(ctx, name, by, unnamed="user")
     return _change(ctx, name, {"list": "block"})
 
 
-def _check(ctx: Context, name: str, by: str | None) -> None:
+def _check(ctx: Context, name: str, by: str | None, *, unnamed: str | None = None) -> None:
     from memcli.engine import gate
 
-    gate.check_trust(session.store(ctx), name, by, session.writer_kind())
+    gate.check_trust(session.store(ctx), name, by, unnamed or session.writer_kind())
 
 
 def _change(ctx: Context, name: str, changes: dict[str, object]) -> Output:

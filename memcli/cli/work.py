@@ -115,6 +115,8 @@ def list_(
 ) -> Listing:
     """List what a session holds: keys with their values, then notes and messages, oldest first.
 
+    What is above the clearance, or of a blocked source, is not shown, only counted on stderr.
+
     Example: memcli work list --text webhook --session s-2026-11-15
     """
     from memcli.engine import work
@@ -131,8 +133,9 @@ def list_(
     )
     held: list[Held] = [*seen.entries, *seen.items]
     rows = [_row(h, now) for h in held] if ctx.json or ctx.jsonl else []
-    notes = (f"{seen.withheld} withheld",) if seen.withheld else ()
-    return Listing(rows, "".join(map(_line, held)), notes=notes)
+    notes = [f"{seen.withheld} withheld"] if seen.withheld else []
+    notes += [f"{len(seen.blocked)} of a blocked source; memcli source list"] if seen.blocked else []
+    return Listing(rows, "".join(map(_line, held)), notes=tuple(notes))
 
 
 def clear(ctx: Context, *, session_: str | None = None, dry_run: bool = False, yes: bool = False) -> Output:

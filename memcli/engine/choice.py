@@ -288,7 +288,7 @@ class Choice:
             "not relevant": fates.count("irrelevant") + rest * asked,
             "over the limit": fates.count("limit"),
             "untrusted": fates.count("untrusted") + self._held("untrusted"),
-            "blocked": totals.blocked,
+            "blocked": totals.blocked + (desk.blocked if desk else 0),
             "damaged": fates.count("damaged") + (desk.damaged if desk else 0),
             "changed meanwhile": fates.count("changed"),
             "masked": self.writer.masked,

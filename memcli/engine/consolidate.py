@@ -10,11 +10,11 @@ from datetime import datetime, timedelta
 
 from memcli.base import errors
 from memcli.base.value import Value, value
-from memcli.engine import compress, digest, echo, extract, propose, statements, work
+from memcli.engine import compress, digest, echo, extract, gather, propose, statements, work
 from memcli.engine.digest import SOURCE, About
-from memcli.model import labels, redact, working
+from memcli.model import labels, working
 from memcli.model.records import Episode, Fact
-from memcli.model.working import SUMMARY, Entry, Item, Session
+from memcli.model.working import SUMMARY, Item, Session
 from memcli.store import episodes, facts, proposals
 from memcli.store import working as store_of
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 MODALITIES = ("text", "concept")
 _EMPTY_SESSIONS_DAYS = 30
-# A message of a transcript of which the episode is made, but not all facts: its id with this behind it.
-_HALF = ":e"
 # How a run may end so that nothing it stated is learned: what it took for true may be why it went wrong.
 _NOT_DONE = {"failed": "a run that failed", "partial": "a run that was done only in part"}
 
@@ -59,6 +57,7 @@ class Plan(Value):
     stale: frozenset[str] = frozenset()
     skipped: int = 0
     purged: int = 0
+    blocked: int = 0
     notes: tuple[str, ...] = ()
 
 
@@ -69,7 +68,8 @@ class Report(Value):
     again: proposals with one more witness; written: facts at once, where the store's settings say so; known: statements that
     are facts already; left: statements that were not looked at because the pass was full; repeated: episodes that stand
     already; skipped: lines of the transcript that were unreadable;
-    purged: items and statements that were left out because what they say was purged;
+    purged: items and statements that were left out because what they say was purged; blocked: items that were passed over
+    because their source is blocked;
     unlearned: statements that were not proposed because the run failed or was done only in part.
     """
 
@@ -86,6 +86,7 @@ class Report(Value):
     cleaned: int = 0
     skipped: int = 0
     purged: int = 0
+    blocked: int = 0
     unlearned: int = 0
     notes: tuple[str, ...] = ()
 
@@ -145,8 +146,9 @@ def plan(
     about = about or About()
     labels.choice(about.outcome or "unknown", "outcome", labels.OUTCOMES)
     held = store_of.read(store, work.session_id(session))
-    said = _said(transcript, held, now)
-    items, purged = _without_purged(store, [*_held(working.live(held, now)), *said], session)
+    said = gather.said(transcript, held, now)
+    served, blocked = gather.without_blocked(store, [*gather.held(working.live(held, now)), *said])
+    items, purged = _without_purged(store, served, session)
     minutes, below = working.cleaning(work.ram_used(store.settings))
     found = Plan(
         session=session,
@@ -154,6 +156,7 @@ def plan(
         stale=frozenset(h.id for h in held.held if working.stale(h, now, minutes, below)),
         skipped=transcript.skipped if transcript else 0,
         purged=purged,
+        blocked=blocked,
     )
     new = _new(store, items)
     open_ = compress.by_clearance(new)[0]
@@ -180,11 +183,6 @@ def apply(store: "Store", found: Plan) -> Report:
     return report.replace(repeated=found.repeated + len(found.episodes) - len(made))
 
 
-def _held(held: Session) -> list[Item]:
-    """Entries as notes, then notes and messages."""
-    return [*(_as_item(e) for e in held.entries), *held.items]
-
-
 def _is_new(store: "Store", episode: Episode) -> bool:
     held = store.tombstones()
     purged = held is not None and held.hold(episodes.LAYER, "", episode.text)
@@ -204,30 +202,6 @@ def _without_purged(store: "Store", items: list[Item], session: str) -> tuple[li
     return kept, len(items) - len(kept)
 
 
-def _as_item(entry: Entry) -> Item:
-    names = ("id", "modality", "importance", "source", "confidence", "sensitivity", "tags", "episode", "facts")
-    fields: dict[str, Any] = {n: getattr(entry, n) for n in names}
-    return Item(text=f"{entry.key}: {entry.text}", created_at=entry.updated_at, **fields)
-
-
-def _said(transcript: "Transcript | None", held: Session, now: datetime) -> list[Item]:
-    """The messages of a transcript that are not done and not in working memory anyway."""
-    taken = set(held.taken)
-    present = {(i.role, i.text) for i in held.items}
-    return [
-        Item(
-            id=m.id,
-            text=str.__str__(redact.mask(m.text, families=("secret",))),
-            created_at=m.at or now,
-            role=m.role,
-            source=SOURCE,
-            episode=m.id + _HALF in taken,
-        )
-        for m in (transcript.messages if transcript else ())
-        if m.id not in taken and (m.role, m.text) not in present
-    ]
-
-
 def _fresh(found: Plan, new: "Sequence[Item]", said: "Sequence[Item]") -> tuple[str, ...]:
     seen = {i.id for i in new}
     marks = []
@@ -235,7 +209,7 @@ def _fresh(found: Plan, new: "Sequence[Item]", said: "Sequence[Item]") -> tuple[
         if item.id in found.settled:
             marks.append(item.id)
         elif item.id in seen:
-            marks.append(item.id + _HALF)
+            marks.append(item.id + gather.HALF)
     return tuple(marks)
 
 
@@ -345,7 +319,7 @@ def _mark(w: "Writing", found: Plan) -> int:
     """Note in working memory what has been made of it and clean up; how many went."""
     held = store_of.read(w.store, found.session)
     stale = found.stale & {h.id for h in held.held}
-    whole = {mark + _HALF for mark in found.fresh}
+    whole = {mark + gather.HALF for mark in found.fresh}
     after = held.replace(
         entries=tuple(_marked(e, found) for e in held.entries if e.id not in stale),
         items=tuple(_marked(i, found) for i in held.items if i.id not in stale),
@@ -409,6 +383,7 @@ def _report(
         cleaned=cleaned,
         skipped=found.skipped,
         purged=found.purged + sum(p.how == "purged" for p in what),
+        blocked=found.blocked,
         unlearned=found.unlearned,
         notes=found.notes,
     )

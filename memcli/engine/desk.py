@@ -23,6 +23,7 @@ _WHY = {
     "shown": "within budget",
     "space": "did not fit into the half of the budget that working memory may take",
     "untrusted": "its source is a web page or an import; --untrusted shows it",
+    "blocked": "its source is blocked",
 }
 
 
@@ -44,7 +45,7 @@ class Desk:
             seen = work.look(store, session, now=now, clearance=clearance)
         except errors.BadData:
             seen, self.damaged = work.Seen(entries=(), items=()), 1
-        self.withheld = seen.withheld
+        self.withheld, self._blocked = seen.withheld, seen.blocked
         self._writer = writer
         held: list[Held] = [*seen.entries, *seen.items]
         doubtful = [policy.quarantined(h.source) and not untrusted for h in held]
@@ -77,9 +78,15 @@ class Desk:
         """How many came to this; all of them without a fate."""
         return sum(fate in ("", f) for _, f in self._rows)
 
+    @property
+    def blocked(self) -> int:
+        """How many are of a blocked source, and none of the candidates."""
+        return len(self._blocked)
+
     def receipt(self) -> "list[dict[str, Any]]":
-        """One row a candidate for the receipt."""
-        return [{"id": h.id, "layer": "working", "fate": fate, "why": _WHY[fate]} | _key(h) for h, fate in self._rows]
+        """One row for the receipt of each candidate, and of what is not served."""
+        rows = [(h.id, fate, _key(h)) for h, fate in self._rows] + [(id_, "blocked", {}) for id_ in self._blocked]
+        return [{"id": id_, "layer": "working", "fate": fate, "why": _WHY[fate]} | name for id_, fate, name in rows]
 
     def shown(self) -> "list[dict[str, Any]]":
         """What is in the block, as data."""

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from memcli.base import errors, ids
 from memcli.base.value import Value, value
-from memcli.engine import erase, others
+from memcli.engine import erase, gate, others
 from memcli.model import keys, labels, policy
 from memcli.model.records import Episode, Fact, Former, Procedure
 from memcli.store import archive, episodes, facts, tombstones
@@ -53,12 +53,14 @@ def forget(
 
     prove: search the whole store for what was purged (with dry_run: for what would be) and say where it still stands.
     tombstone: purge leaves salted hashes, which keep the value from being learned again by accident.
-    Raises NotFound, UsageError (prove without purge), SystemFailure before anything is erased when prove cannot read the
-    repository; what cannot be looked at afterwards is said in the proof. A damaged record can be forgotten: its files go
-    to the trash as they are.
+    Raises Refused (an agent does not purge), NotFound, UsageError (prove without purge), SystemFailure before anything is
+    erased when prove cannot read the repository; what cannot be looked at afterwards is said in the proof. A damaged record
+    can be forgotten: its files go to the trash as they are.
     """
     if prove and not purge:
         raise errors.UsageError("only what is purged can be proved to be gone", hint="--purge --prove")
+    if purge and not dry_run:
+        gate.check_person("erases for good")
     what = _what(store, ref, purge)
     if prove and not dry_run:
         from memcli.engine import prove as search
@@ -89,8 +91,11 @@ def restore(store: "Store", ref: str, *, now: datetime, include_forgotten: bool 
 
     From the trash, and after expiry, a value comes back under its own id; a superseded one is written anew over the
     present one. include_forgotten: also one that was purged and has come back with a clone's archive.
-    Raises NotFound, Exists (the key has another value), UsageError when several values could be meant, Purged.
+    Raises NotFound, Exists (the key has another value), UsageError when several values could be meant, Purged, Refused
+    (an agent undoes no decision: what was purged or rejected).
     """
+    if include_forgotten:
+        gate.check_person("brings back what was purged")
     with store.writing() as w:
         if ids.valid(ref):
             found = _former_episode(store, ref)

@@ -1,4 +1,4 @@
-"""Who may decide: say yes or no to what waits for review, and say how far a source is trusted.
+"""Who may decide: say yes or no to what waits for review, say how far a source is trusted, undo a no, erase for good.
 
 It keeps honest agents and hooks inside the gate. It is no protection against somebody who names himself user:x.
 """
@@ -48,6 +48,15 @@ def check(judge: Source, record: "Fact | Episode | Procedure", *, gone: Fact | N
 def own(judge: Source, record: "Fact | Episode | Procedure") -> bool:
     """True when a source other than a person decides on what it said itself, under its own name or in a session."""
     return judge.kind not in policy.PEOPLE and judge.id in (record.source.id, getattr(record, "agent", ""))
+
+
+def check_person(what: str) -> None:
+    """Raise Refused when MEMCLI_SOURCE names somebody and no person. what: that only a person does, in words.
+
+    For verbs that take no `--by`: who names nobody is whoever holds the files.
+    """
+    if intake.default_source("user").kind not in policy.PEOPLE:
+        raise errors.Refused(f"only a person {what}", hint="MEMCLI_SOURCE=user:NAME")
 
 
 def check_trust(store: "Store", name: str, by: str | None, default_kind: str) -> None:

@@ -2,13 +2,13 @@
 
 A file that nobody vouches for proposes, whatever source it names: all imports together are one witness, and what the file
 says of witnesses, runs and ids counts nothing. What is a fact here already is not proposed again, only its label may rise;
-another value of its key, when it is new, is held as closely as the fact is.
+another value of its key, when it is new, is held as closely as the fact is. What was rejected of an import stays rejected.
 """
 
 from datetime import datetime
 
 from memcli.base import files, ids, sha256
-from memcli.engine import promotion, propose, remember
+from memcli.engine import promotion, propose, references, remember
 from memcli.model import labels, policy
 from memcli.model.records import Fact
 from memcli.store import facts, proposals
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Identity = tuple[str, str]
 
 
+_MOST_LATER = 20_000
 _READABLE = ("ok", "drift", "bare")
 
 
@@ -46,7 +47,8 @@ class Tray:
 
     trusted: witnesses come along, as from one's own backup; gated: nobody vouches for the file. sound: says whether the
     basis of a fact leads back to it, and notes the line as a bad one when it does. counts: by outcome; in_the_way: the
-    numbers of lines in whose place another file lies; bad: numbers and reasons of lines that cannot be kept.
+    numbers of lines in whose place another file lies; bad: numbers and reasons of lines that cannot be kept; rejected: ids
+    of what was rejected of an import before, one for each line that says it.
     """
 
     def __init__(
@@ -57,12 +59,28 @@ class Tray:
         self.counts = dict.fromkeys(("created", "proposed", "updated", "unchanged"), 0)
         self.in_the_way: list[int] = []
         self.bad: list[tuple[int, str]] = []
+        self.rejected: list[str] = []
+        self.names = references.Names()
+        self._later: list[tuple[int, Fact]] = []
         self._sound = sound
         self._held: dict[Identity, _Held] = {}
         self._raised: dict[str, labels.Sensitivity] = {}  # by key: labels of facts here that a line has raised
 
-    def flush(self, *, dry_run: bool) -> None:
-        """Write what was added to `rows`, each looked at under the lock; or only say what would become of it."""
+    def add(self, number: int, fact: Fact, said: object) -> None:
+        """Take a line. said: the id that it brings; of a file that nobody vouches for it only tells what others name."""
+        if not self.gated:
+            self.rows.append((number, fact))
+            return
+        self.names.learn(said, fact)
+        (self._later if self.names.waits(fact) else self.rows).append((number, fact))
+
+    def flush(self, *, dry_run: bool, last: bool = False) -> None:
+        """Write what was added to `rows`, each looked at under the lock; or only say what would become of it.
+
+        What names a line to come waits for the `last` flush, or until too much of it is held.
+        """
+        if last or len(self._later) >= _MOST_LATER:
+            self.rows, self._later = [*self.rows, *self._later], []
         rows, self.rows = self.rows, []
         if not rows:
             return
@@ -79,14 +97,19 @@ class Tray:
         self._held = {}
 
     def _plan(self, rows: list[tuple[int, Fact]]) -> None:
+        refused = None if self.trusted else proposals.Rejected(self.store)
         with facts.Shelf(self.store) as shelf, proposals.Shelf(self.store) as tray:
             for number, fact in rows:
+                fact = self.names.resolve(fact) if self.gated else fact
                 if self.gated and fact.derived_from and not self._sound(number, fact):
                     continue
                 identity = proposals.same(fact.key, fact.text)
                 held = self._held.get(identity)
                 if held is None:
                     held = self._held[identity] = self._look(shelf, tray, fact.key, identity)
+                if held.ready is None and refused is not None and (no := refused.find(identity)):
+                    self.rejected.append(no)
+                    continue
                 made = self._as_proposal(fact, identity, held) if self.gated else fact
                 if held.ready is None and held.least > made.sensitivity:
                     made = made.replace(sensitivity=held.least)

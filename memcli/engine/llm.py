@@ -45,7 +45,10 @@ def endpoint(store: "Store") -> str:
 
 def allow(store: "Store", name: str) -> str:
     """Let the command or host that memcli.toml names for this setting be used on this machine. Raises UsageError when it
-    names none."""
+    names none, Refused for an agent."""
+    from memcli.engine import gate
+
+    gate.check_person("allows a command or a host")
     said = endpoint(store) if name == ENDPOINT else str(store.settings[name])
     if not said.strip():
         raise errors.UsageError(f"{name} names nothing", hint="set it in memcli.toml first")

@@ -39,10 +39,11 @@ _BATCH_BYTES = 32 << 20
 
 @value
 class Report(Value):
-    """What an import did (or with dry_run would do): counts by outcome, bad lines as (number, why), things to say.
+    """What an import did (or with dry_run would do): counts by outcome, bad lines as (number, why).
 
     conflicts: lines that were left alone; gated: the file could only propose facts; proposed: those that wait in
-    `proposed/` now; left_out: its former values, and values whose time had run out.
+    `proposed/` now; left_out: its former values, and values whose time had run out; rejected: ids of what was before;
+    loose: references by id to a fact of the file that lead nowhere here.
     """
 
     created: int
@@ -58,6 +59,8 @@ class Report(Value):
     gated: bool = False
     proposed: int = 0
     left_out: int = 0
+    rejected: tuple[str, ...] = ()
+    loose: int = 0
 
 
 class Loader:
@@ -89,11 +92,10 @@ class Loader:
         self.conflicts: list[int] = []
         self.bad: list[tuple[int, str]] = []
         self._tombstones = store.tombstones()
-        self._include_forgotten, self.purged = include_forgotten, 0
+        self._include_forgotten, self.purged, self.left_out = include_forgotten, 0, 0
         self._reader = incoming.Reader(store.settings, now, trusted=trusted)
         self._web = lineage.Web(store)
         self._tray = hearsay.Tray(store, now, trusted=trusted, gated=self.gated, sound=self._sound)
-        self.left_out = 0
         self._facts: dict[str, tuple[int, Fact]] = {}
         self._former: dict[str, list[tuple[Fact, str, datetime]]] = {}
         self._episodes: dict[str, dict[str, Episode]] = {}
@@ -119,20 +121,19 @@ class Loader:
             if waiting >= BATCH or self._held >= _EPISODE_BATCH or held > _BATCH_BYTES:
                 self._flush()
                 held = 0
-        self._flush()
+        self._flush(last=True)
         self._flush_ended()
         return self._report()
 
-    def _flush(self) -> None:
+    def _flush(self, *, last: bool = False) -> None:
         self._flush_facts()
-        self._tray.flush(dry_run=self.dry_run)
+        self._tray.flush(dry_run=self.dry_run, last=last)
         self._flush_episodes()
 
     def _report(self) -> Report:
         tray = self._tray
-        counts = self.counts | {n: self.counts.get(n, 0) + more for n, more in tray.counts.items()}
         return Report(
-            **counts,
+            **(self.counts | {n: self.counts.get(n, 0) + more for n, more in tray.counts.items()}),
             conflicts=tuple(sorted((*self.conflicts, *tray.in_the_way))),
             bad=tuple(sorted((*self.bad, *tray.bad))),
             masked=self._reader.masked,
@@ -140,6 +141,8 @@ class Loader:
             purged=self.purged,
             gated=self.gated,
             left_out=self.left_out,
+            rejected=tuple(tray.rejected),
+            loose=tray.names.loose,
         )
 
     def _forgotten(self, layer: str, key: str, text: str) -> bool:
@@ -163,7 +166,7 @@ class Loader:
         elif kind == "episode":
             self._take_episode(raw, is_long=is_long)
         elif kind == "proposal":
-            self._propose(number, self._reader.fact(raw))
+            self._propose(number, self._reader.fact(raw), raw.get("id"))
         elif kind == "procedure":
             self._put_procedure(number, self._reader.procedure(raw))
         elif kind == "source":
@@ -179,10 +182,11 @@ class Loader:
             return
         archived = raw.get("archived")
         if archived is not None:
+            self._tray.names.learn(raw.get("id"), fact, former=True)
             self._take_former(fact, archived)
             return
         if self.gated:
-            self._wait(number, fact)
+            self._wait(number, fact, raw.get("id"))
             return
         if fact.key in self._facts:
             self._flush_facts()
@@ -197,8 +201,7 @@ class Loader:
         self._reader.last[fact.key] = fact.id
 
     def _flush_facts(self) -> None:
-        batch, former = self._facts, self._former
-        self._facts, self._former = {}, {}
+        batch, former, self._facts, self._former = self._facts, self._former, {}, {}
         if not batch and not former:
             return
         if self.dry_run:
@@ -287,9 +290,8 @@ class Loader:
             self._ended.setdefault(episodes.month_of(episode.at), []).append((episode, reason, at or self.now))
             return
         month = self._episodes.setdefault(episodes.month_of(episode.at), {})
-        if episode.id in month:
+        if (first := month.get(episode.id)) is not None:
             self.counts["unchanged"] += 1
-            first = month[episode.id]
             month[episode.id] = first.replace(sensitivity=max(first.sensitivity, episode.sensitivity))
             return
         month[episode.id] = episode
@@ -335,18 +337,18 @@ class Loader:
         self.counts["unchanged"] += len(by_id) - len(new) - len(stricter)
         return sorted(new, key=lambda e: (e.at, e.id)), stricter
 
-    def _propose(self, number: int, made: Fact) -> None:
+    def _propose(self, number: int, made: Fact, said: object) -> None:
         """Propose it, or add to the same proposal here: the stricter label, and from one's own backup its witnesses."""
         made = made.replace(supersedes="")
         incoming.check_storable(facts.encode, made)
         if not self._forgotten(facts.LAYER, made.key, made.text):
-            self._wait(number, made)
+            self._wait(number, made, said)
 
-    def _wait(self, number: int, made: Fact) -> None:
+    def _wait(self, number: int, made: Fact, said: object) -> None:
         if self.gated and policy.expired(made, self.now):
             self.left_out += 1  # a former value, though nobody has swept it out
         else:
-            self._tray.rows.append((number, made))
+            self._tray.add(number, made, said)
 
     def _put_procedure(self, number: int, made: Procedure) -> None:
         if self._forgotten(procedures.LAYER, made.key, procedures.said(made)):
@@ -385,8 +387,7 @@ class Loader:
         return "superseded", made.replace(id=newer), old
 
     def _put_source(self, record: SourceRecord) -> None:
-        if self._known is None:
-            self._known = {s.id: s for s in sources.every(self.store)}
+        self._known = self._known or {s.id: s for s in sources.every(self.store)}
         old = self._known.get(record.id)
         if not self.trusted:
             # Nobody else's file may say whom to trust, nor silence a source by blocking it.

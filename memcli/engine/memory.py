@@ -124,7 +124,7 @@ class Memory(memory_layers.Layers):
     def adopt(
         self, key: str, *, source: str | None = None, sensitivity: str | None = None, now: datetime | None = None
     ) -> "Written":
-        """Take over what a person made or edited by hand; source: who did, `user:hand` unless named."""
+        """Take over what a person made or edited by hand; source: who did, `user:hand` unless it or MEMCLI_SOURCE says."""
         return remember.adopt(self.store, key, now=_now(now), source=source, sensitivity=sensitivity)
 
     def adopt_all(
@@ -253,7 +253,8 @@ class Memory(memory_layers.Layers):
         clearance: str = "internal",
         now: datetime | None = None,
     ) -> "Held":
-        """What a session holds: entries by key, items oldest first, and how much is withheld. See engine.work.look."""
+        """What a session holds: entries by key, items oldest first, and how much is withheld or of a blocked source.
+        See engine.work.look."""
         from memcli.engine import work
 
         label = labels.sensitivity(clearance)

@@ -231,7 +231,7 @@ class Layers(memory_review.Reviewing):
         return procedural.approve(self.store, key, now=instant(now), by=by)
 
     def reject_procedure(self, key: str, *, by: str | None = None, now: datetime | None = None) -> "Procedure":
-        """Set a procedure aside: kept, never served."""
+        """Set a procedure aside: kept, never served. Raises Refused when an agent rejects what it proposed itself."""
         from memcli.engine import procedural
 
         return procedural.reject(self.store, key, now=instant(now), by=by)
@@ -316,14 +316,15 @@ class Layers(memory_review.Reviewing):
         self._check_trust(name, by)
         return self._change_source(name, {"list": "allow"}, now)
 
-    def block_source(self, name: str, *, now: datetime | None = None) -> "SourceRecord":
-        """Block a source: its records are kept but not served."""
+    def block_source(self, name: str, *, by: str | None = None, now: datetime | None = None) -> "SourceRecord":
+        """Block a source: its records are kept but not served. Raises Refused as `set_source`, but for whoever names nobody."""
+        self._check_trust(name, by, unnamed="user")
         return self._change_source(name, {"list": "block"}, now)
 
-    def _check_trust(self, name: str, by: str | None) -> None:
+    def _check_trust(self, name: str, by: str | None, *, unnamed: str = "unknown") -> None:
         from memcli.engine import gate
 
-        gate.check_trust(self.store, name, by, "unknown")
+        gate.check_trust(self.store, name, by, unnamed)
 
     def _change_source(self, name: str, changes: dict[str, object], now: datetime | None) -> "SourceRecord":
         from memcli.engine import sourcing

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from memcli.base import errors, ids
 from memcli.base.value import Value, value
-from memcli.engine import erase
+from memcli.engine import erase, gate
 from memcli.model import keys
 from memcli.model.records import Fact, Procedure
 from memcli.model.working import Entry, Item, Session
@@ -71,7 +71,7 @@ def carry_out(w: "Writing", what: Other, now: datetime, *, purge: bool, tombston
 def restore(w: "Writing", ref: str, now: datetime, *, again: bool) -> Procedure | Fact | None:
     """Bring a procedure or a proposal back out of the trash; None when nothing there has this key or id.
 
-    again: also one that was purged. Raises Exists, UsageError when several could be meant, Purged.
+    again: also one that was purged. Raises Exists, UsageError when several could be meant, Purged, Refused.
     """
     found = [p for p in _trashed(w.store) if ref == p.id or (not ids.valid(ref) and p.key == keys.normal(ref))]
     if len({p.id for p in found}) > 1:
@@ -87,23 +87,33 @@ def _back(w: "Writing", found: Procedure, again: bool) -> Procedure:
     if live is not None and live.id != found.id:
         raise errors.Exists("a procedure of this key exists", hint="forget that one first")
     erase.check(w, procedures.LAYER, found.key, procedures.said(found), again=again)
-    if live is None:
-        procedures.put(w, found)
+    back = live
+    if back is None:
+        # As strict as any copy of it, and as what came after it.
+        later = [p.sensitivity for _, _, p in _kept(w.store) if p.key == found.key and p.id >= found.id]
+        back = found.replace(sensitivity=max([found.sensitivity, *later]))
+        procedures.put(w, back)
     archive.without(w.store, procedures.LAYER, found.name, {found.id}, "trash")
-    return found
+    return back
 
 
 def _proposal_back(w: "Writing", ref: str, again: bool) -> Fact | None:
+    """The proposal of an id that was forgotten or rejected."""
     for name in archive.names(w.store, proposals.LAYER, "trash"):
         for row in archive.read(w.store, proposals.LAYER, name, "trash"):
-            found = facts.from_row(row) if row["meta"]["id"] == ref and row["reason"] == "forgotten" else None
+            gone = row["meta"]["id"] == ref and row["reason"] in ("forgotten", proposals.REJECTED)
+            found = facts.from_row(row) if gone else None
             if found is None:
                 continue
+            if row["reason"] == proposals.REJECTED:
+                gate.check_person("brings up again what was rejected")
             erase.check(w, facts.LAYER, found.key, found.text, again=again)
             live = proposals.find(w.store, found.key, found.text)
             if live is not None and live.id != found.id:
                 raise errors.Exists("the same is proposed again by now", hint="memcli review list")
-            back = live or proposals.put(w, found)
+            known = facts.get(w.store, found.key)  # what is said of a key is held as closely as its fact
+            label = max(found.sensitivity, known.sensitivity) if known is not None else found.sensitivity
+            back = live or proposals.put(w, found.replace(sensitivity=label))
             archive.without(w.store, proposals.LAYER, name, {ref}, "trash")
             return back
     return None

@@ -1,4 +1,4 @@
-"""What would leave this machine with a history: how many records in it are above a label. Counts only.
+"""What a history holds that leaves this machine, or comes to it: the labels of its records, never their texts.
 
 A bundle brings every version of every file, so each is looked at, not only what is current.
 """
@@ -32,6 +32,19 @@ def above(store: "Store", head: str, known: tuple[str, ...], clearance: "Sensiti
     for (path, _), data in zip(files_of, git.blobs(store.root, (oid for _, oid in files_of)), strict=True):
         found.update(name for name, label in _records(path, data or b"") if label > clearance)
     return len(found)
+
+
+def strictest(store: "Store", head: str, known: tuple[str, ...]) -> "dict[tuple[str, str], Sensitivity]":
+    """By layer and name (of an episode: id) the strictest label of any version in a commit's history.
+
+    known: commits whose history does not count. Fails closed as `above` does.
+    """
+    files_of = _versions(store.root, head, known)
+    found: dict[tuple[str, str], Sensitivity] = {}
+    for (path, _), data in zip(files_of, git.blobs(store.root, (oid for _, oid in files_of)), strict=True):
+        for name, label in _records(path, data or b""):
+            found[name] = max(label, found.get(name, labels.PUBLIC))
+    return found
 
 
 def _versions(root: str, head: str, known: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -106,10 +106,11 @@ def approve(
 def reject(
     store: "Store", key: str, *, now: datetime, by: str | None = None, default_kind: str = "unknown"
 ) -> Procedure:
-    """Set a procedure aside: kept, never served. Raises NotFound, BadData."""
-    who = records.source(by) if by else intake.default_source(default_kind)
+    """Set a procedure aside: kept, never served. Raises Refused as `approve`, NotFound, BadData."""
+    who = gate.judge(store, by, default_kind)
     with store.writing() as w:
         found = _usable(store, key)
+        gate.check(who, found)
         return _put(w, found, found.replace(state="rejected", validated_by=who, updated_at=now))
 
 

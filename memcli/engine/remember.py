@@ -190,6 +190,7 @@ def adopt(
 ) -> Written:
     """Take over what a person made or edited by hand: a new value with its own sidecar, source `user:hand`.
 
+    An agent that does so speaks for itself: where MEMCLI_SOURCE names no person, that is the source.
     The label only changes when `sensitivity` says so; a file without one stays restricted.
     Raises NotFound, Purged (the text was purged, and somebody brought it back), BadData for a damaged record.
     """
@@ -201,7 +202,7 @@ def adopt(
         if fact.state == "ok":
             return Written(fact=fact, how="unchanged")
         store.check_forgotten(facts.LAYER, fact.key, fact.text, hint=errors.Purged.by_set)
-        return Written(fact=facts.put(w, by_hand(fact, now, source, label), fact), how="updated")
+        return Written(fact=facts.put(w, by_hand(fact, now, source or _no_person(), label), fact), how="updated")
 
 
 def adopt_all(
@@ -212,6 +213,12 @@ def adopt_all(
     chosen = [k for k in found if keys.possible(k)]
     done = [adopt(store, k, now=now, source=source, sensitivity=sensitivity) for k in chosen]
     return done, len(found) - len(chosen)
+
+
+def _no_person() -> str | None:
+    """Who MEMCLI_SOURCE names, unless that is a person."""
+    named = intake.default_source("user")
+    return None if named.kind in policy.PEOPLE else str(named)
 
 
 def by_hand(fact: Fact, now: datetime, source: str | None, label: "Sensitivity") -> Fact:

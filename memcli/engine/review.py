@@ -95,7 +95,7 @@ def accept(store: "Store", ref: str, *, now: datetime, by: str | None = None, de
     elif item.kind == "procedure":
         procedural.approve(store, item.key, now=now, by=str(who))
     elif item.kind == "drift":
-        remember.adopt(store, item.key, now=now, source=by)
+        remember.adopt(store, item.key, now=now, source=by or (None if who.kind in policy.PEOPLE else str(who)))
     elif item.layer == episodes.LAYER:
         _wave_through(store, item)
     elif item.kind in ("doubted", "basis", "echo"):
@@ -112,7 +112,7 @@ def reject(store: "Store", ref: str, *, now: datetime, by: str | None = None, de
     gate.check(who, record, gone=record if item.kind not in ("proposal", "procedure") else None)
     if item.kind == "proposal":
         with store.writing() as w:
-            proposals.remove(w, [(_held(store, item), "rejected")], now)
+            proposals.remove(w, [(_held(store, item), proposals.REJECTED)], now)
     elif item.kind == "procedure":
         procedural.reject(store, item.key, now=now, by=by, default_kind=default_kind)
     elif item.layer == episodes.LAYER:

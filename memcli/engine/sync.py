@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from memcli.base import clock, errors
 from memcli.base.value import Value, value
-from memcli.engine import bundles, clone, outgoing, unite
+from memcli.engine import bundles, clone, local_labels, outgoing, unite
 from memcli.model import labels, manifest
 from memcli.store import archive, checkout, facts, folder, git, merges, permits
 
@@ -76,7 +76,11 @@ def agreed(store: "Store", url: str) -> bool:
 
 
 def agree(store: "Store", url: str) -> None:
-    """Note that the store, with all its history, may go to the URL. memcli.toml travels, so each machine says it itself."""
+    """Note that the store, with all its history, may go to the URL. memcli.toml travels, so each machine says it itself.
+    Raises Refused for an agent."""
+    from memcli.engine import gate
+
+    gate.check_person("agrees to where the store goes")
     permits.allow(store, _agreement(store, url))
 
 
@@ -128,6 +132,8 @@ def sync(store: "Store", url: str, *, message: str = "", tidy: bool = False) -> 
         theirs = found.head if found else None
         with store.writing(patient=True) as w:
             before, more = _commit(w, message or _MESSAGE)
+            if theirs:
+                local_labels.carry(w, theirs, (before,))
             head = _unite(w, before, theirs, message or _MESSAGE)
         received += _count(store, theirs, before) if theirs else 0
         committed = committed or more

@@ -58,11 +58,13 @@ class Kept(Value):
 
 @value
 class Seen(Value):
-    """What a reader may see: entries by key, items oldest first; withheld: how many are above the clearance."""
+    """What a reader may see: entries by key, items oldest first; withheld: how many are above the clearance; blocked: ids
+    of the others that are of a blocked source."""
 
     entries: tuple[Entry, ...]
     items: tuple[Item, ...]
     withheld: int = 0
+    blocked: tuple[str, ...] = ()
 
 
 def session_id(text: str) -> str:
@@ -143,7 +145,7 @@ def add_item(
         items, out = working.slide(grown, window(store.settings))
         items, folded, cut = _shorten(store, items, now)
         store_of.write(w, held.replace(items=items), now)
-    if role and not folded and _old(store.settings, items):
+    if role and not folded and _old(store, items):
         folded, more = think(store, session, now)
         notes = (*notes, *more)
     return Kept(held=item, how="created", evicted=(*out, *cut), folded=folded, notes=notes)
@@ -177,11 +179,13 @@ def look(
 ) -> Seen:
     """What a session holds: all of it, or what has these words and this modality; n: only the last so many items, 0 = all.
 
-    What a search finds counts as read. `withheld` depends on neither query nor modality.
+    What a search finds counts as read. `withheld` and `blocked` depend on neither query nor modality.
     """
     held = working.live(store_of.read(store, session_id(session)), now)
     cleared = [h for h in held.held if policy.cleared(h.sensitivity, clearance)]
-    chosen = [h for h in cleared if modality in ("", h.modality) and _has(h, query)]
+    not_served = store.blocked() if cleared else ()
+    served = [h for h in cleared if h.source.id not in not_served] if not_served else cleared
+    chosen = [h for h in served if modality in ("", h.modality) and _has(h, query)]
     if query:
         store_of.count(store, session, [h.id for h in chosen])
     entries = sorted((h for h in chosen if isinstance(h, Entry)), key=lambda e: e.key)
@@ -190,6 +194,7 @@ def look(
         entries=tuple(entries),
         items=tuple(items[-labels.most(n) :]),
         withheld=len(held.held) - len(cleared),
+        blocked=tuple(h.id for h in cleared if h.source.id in not_served),
     )
 
 
@@ -229,7 +234,7 @@ def think(store: "Store", session: str, now: datetime) -> tuple[int, tuple[str, 
 
     most: int = store.settings["working.summary_chars"]
     items = working.live(store_of.read(store, session), now).items
-    old = _old(store.settings, items)
+    old = _old(store, items)
     if not old:
         return 0, ()
     open_, _ = compress.by_clearance(old)
@@ -251,7 +256,7 @@ def _shorten(store: "Store", items: tuple[Item, ...], now: datetime) -> tuple[tu
     """Sum up at once where there is no model to ask, or no room to wait for one. The list never passes the hard cap."""
     most = max(1, store.settings["working.max_messages"])
     count = len(working.messages(items))
-    old = _old(store.settings, items)
+    old = _old(store, items)
     folded = 0
     if old and (count > most or not _has_model(store)):
         from memcli.engine import compress
@@ -276,8 +281,11 @@ def _folded(items: "Iterable[Item]", old: "Iterable[Item]", made: "Iterable[Item
     return tuple(out)
 
 
-def _old(settings: "Settings", items: tuple[Item, ...]) -> tuple[Item, ...]:
-    """The messages that are due to be summed up."""
+def _old(store: "Store", items: tuple[Item, ...]) -> tuple[Item, ...]:
+    """The messages that are due to be summed up. What a blocked source said stays by itself: a summary names no source."""
+    settings, not_served = store.settings, store.blocked()
+    if not_served:
+        items = tuple(i for i in items if i.source.id not in not_served)
     threshold = min(settings["working.compress_from"], settings["working.max_messages"])
     return working.to_fold(items, threshold=threshold, keep=settings["working.keep_messages"])
 

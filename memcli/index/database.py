@@ -24,7 +24,7 @@ STATE = ".memcli"
 LOCK = "index.lock"
 TOUCHED = "index.touched"
 # Counts up with every change of the tables or of what they hold.
-SCHEMA = 18
+SCHEMA = 19
 _PREFIX, _SUFFIX, _NEW = "index.", ".sqlite", "index.new"
 _TAILS = ("", "-wal", "-shm", "-journal")
 _WAIT_SECONDS = 60.0

@@ -193,7 +193,8 @@ class SourceRecord(Value):
 
 
 def source(text: str) -> Source:
-    """`KIND:ID` or a bare KIND as a Source; a word that is no kind is the id of an unknown source.
+    """`KIND:ID` or a bare KIND as a Source; an address (`https://...`) is one of kind url, and a word that is no kind the
+    id of an unknown source.
 
     Raises UsageError, and SecretFound for a credential: a source says who, and is shown wherever its record is.
     """
@@ -206,6 +207,8 @@ def source(text: str) -> Source:
     kind, colon, name = text.partition(":")
     if kind in labels.KIND_TRUST:
         return Source(id=name.strip() or kind, kind=kind)
+    if name.startswith("//"):
+        return Source(id=text.strip(), kind="url")
     if colon:
         raise errors.UsageError(
             "unknown kind of source", hint=f"KIND:ID with KIND one of: {', '.join(labels.KIND_TRUST)}"

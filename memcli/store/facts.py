@@ -250,10 +250,16 @@ def former(store: "Store", name: str, place: str = "archive") -> list[Former]:
 
 
 def strict(rows: list[Former], least: "labels.Sensitivity" = labels.PUBLIC) -> list[Former]:
-    """Oldest first: a former value is read at least as strictly as every one that came after it, and as `least`."""
+    """Oldest first: a former value is read at least as strictly as every one that came after it, and as `least`.
+
+    Of several copies of one value (archive and trash) each is as strict as the strictest.
+    """
     found = []
+    copies: dict[str, labels.Sensitivity] = {}
+    for each in rows:
+        copies[each.fact.id] = max(each.fact.sensitivity, copies.get(each.fact.id, labels.PUBLIC))
     for each in sorted(rows, key=lambda f: f.fact.id, reverse=True):
-        least = max(least, each.fact.sensitivity)
+        least = max(least, copies[each.fact.id])
         found.append(each.replace(fact=each.fact.replace(sensitivity=least)))
     return found[::-1]
 

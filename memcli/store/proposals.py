@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 LAYER = "proposed/facts"
 IMPORTED = "import"
+REJECTED = "rejected"
 _PARTS = ("proposed", "facts")
 
 
@@ -93,6 +94,32 @@ def of_keys(store: "Store", wanted: "Iterable[str]") -> "Iterator[Fact]":
             fact = None if found is None else facts.of_pair(found)
             if fact is not None and same(fact.key, "")[0] in asked:
                 yield fact
+
+
+class Rejected:
+    """Which proposals were rejected here that an import had made, by their identity. All imports are one source.
+
+    This machine's trash says so: whoever brings one back, out of it, takes the no back as well.
+    """
+
+    __slots__ = ("_names", "_store")
+
+    def __init__(self, store: "Store") -> None:
+        self._store, self._names = store, frozenset(archive.names(store, LAYER, "trash"))
+
+    def find(self, identity: tuple[str, str]) -> str:
+        """The id of the rejected one; "" unless a no is the last that became of it."""
+        names = [_name(*identity, hidden=hidden) for hidden in (False, True)] if self._names else []
+        rows = [row for n in names if n in self._names for row in archive.read(self._store, LAYER, n, "trash")]
+        if not rows:
+            return ""
+        last = sorted(rows, key=lambda row: str(row["at"]))[-1]
+        return str(last["meta"]["id"]) if last["reason"] == REJECTED and _of_import(facts.from_row(last)) else ""
+
+
+def _of_import(fact: Fact | None) -> bool:
+    """Whether an import was among those that said it; what cannot be read counts as said by one."""
+    return fact is None or bool(fact.source.via) or any(o.run == IMPORTED for o in (first(fact), *fact.confirmations))
 
 
 def put(w: "Writing", fact: Fact, old: Fact | None = None) -> Fact:

@@ -184,7 +184,7 @@ CALLS = {
     "source show": "source show anna",
     "source set": "source set anna --trust 0.9 --by user:boris",
     "source allow": "source allow anna --by user:boris",
-    "source block": "source block anna",
+    "source block": "source block anna --by user:boris",
     "forget": f"forget {EPISODE} --yes",
     "restore": f"restore {EPISODE}",
     "sweep": "sweep",

@@ -92,3 +92,83 @@ def test_a_source_whose_record_is_damaged_leads_to_doctor(held: Box) -> None:
     (held.root / "sources/mallory.meta.json").write_text("{")
     done = held.run("fact", "get", "bad")
     assert (done.code, "memcli doctor" in done.err) == (6, True)
+
+
+SESSION = ("--session", "s")
+LISTINGS = {
+    "work list": ("work", "list", *SESSION),
+    "work list of words": ("work", "list", "--text", "target", *SESSION),
+    "search": ("search", "target", *SESSION),
+    "retrieve": ("retrieve", "target", *SESSION),
+    "recall": ("recall", "target", *SESSION),
+    "context": ("context", "target", *SESSION),
+}
+
+
+@pytest.fixture
+def desk(box: Box) -> Box:
+    """A session with an entry, a note and a message of a source that is blocked, and one of another."""
+    said = (*SESSION, "--source", "agent:mallory")
+    box.ok("work", "set", "note", f"the deploy target is {CANARY}", *said)
+    box.ok("work", "add", f"The build tool is {CANARY}.", *said)
+    box.ok("work", "add", f"The database is {CANARY}.", "--role", "user", *said)
+    box.ok("work", "add", "The log level is debug.", *SESSION, "--source", "user:anna")
+    assert box.ok("work", "list", *SESSION).out.count(CANARY) == 3
+    box.ok("source", "block", "mallory")
+    return box
+
+
+@pytest.mark.parametrize("asked", LISTINGS)
+def test_what_a_session_holds_of_a_blocked_source_is_in_no_listing(desk: Box, asked: str) -> None:
+    for words in ((), ("--json",)):
+        done = desk.run(*LISTINGS[asked], *words)
+        assert (done.code, CANARY in done.out + done.err) == (0, False)
+    desk.ok("source", "allow", "mallory")
+    assert CANARY in desk.ok(*LISTINGS[asked]).out
+
+
+def test_it_is_counted_where_a_session_is_listed(desk: Box) -> None:
+    done = desk.ok("work", "list", *SESSION)
+    assert (done.out, "3 of a blocked source" in done.err) == ("(note)\tThe log level is debug.\n", True)
+    seen = desk.memory.work_list("s", now=at())
+    assert (len(seen.blocked), seen.withheld) == (3, 0)
+    made = desk.memory.block("the log level", request={"session_id": "s"}, now=at())
+    assert ", blocked 3" in made.text
+    rows = [c for c in made.receipt["candidates"] if c["fate"] == "blocked"]
+    assert [(c["layer"], c["why"]) for c in rows] == [("working", "its source is blocked")] * 3
+    assert CANARY not in str(made.receipt)
+
+
+def test_what_is_withheld_of_a_session_is_not_said_to_be_blocked(desk: Box) -> None:
+    desk.ok("work", "set", "other", CANARY, "--sensitivity", "restricted", *SESSION, "--source", "agent:mallory")
+    seen = desk.memory.work_list("s", now=at())
+    assert (len(seen.blocked), seen.withheld) == (3, 1)
+
+
+def test_consolidation_passes_over_it_says_so_and_takes_it_once_it_is_allowed(desk: Box) -> None:
+    for words in (("--dry-run",), ()):
+        done = desk.ok("consolidate", *SESSION, *words)
+        assert CANARY not in done.out
+        assert "3 of a blocked source passed over" in done.err
+    assert [f.text for f in desk.kept().values()] == ["debug"]
+    assert desk.data("consolidate", *SESSION)[0]["blocked"] == 3
+    assert "passed over" in desk.ok("consolidate", "--all").err
+    assert CANARY not in "".join(b.decode() for b in desk.tree().values())
+    desk.ok("source", "allow", "mallory")
+    (row,) = desk.data("consolidate", *SESSION)
+    assert (row["blocked"], len(row["episodes"])) == (0, 1)
+    assert {f.text for f in desk.kept().values()} == {"debug", CANARY}
+    desk.ok("source", "block", "mallory")
+    assert desk.data("consolidate", *SESSION)[0]["blocked"] == 0
+
+
+def test_a_summary_of_messages_holds_nothing_of_a_blocked_source(box: Box) -> None:
+    said = ("--role", "user", *SESSION)
+    box.ok("work", "add", f"We decided to use {CANARY}.", *said, "--source", "agent:mallory")
+    box.ok("source", "block", "mallory")
+    for number in range(40):
+        box.ok("work", "add", f"We decided that step {number} is done.", *said, "--source", "user:anna")
+    rows = box.data("work", "list", *SESSION)
+    assert any(r["role"] == "summary" for r in rows)
+    assert CANARY not in str(rows)
+    assert len(box.memory.work_list("s", now=at()).blocked) == 1

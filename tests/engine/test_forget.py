@@ -328,3 +328,37 @@ def test_a_sweep_never_empties_the_trash(box: Box) -> None:
     box.ok("sweep", now=stamp(days=4000))
     box.ok("doctor", "--fix", now=stamp(days=4000))
     box.ok("restore", "k", now=stamp(days=4000))
+
+
+@pytest.mark.parametrize("strict", ["archive", "trash"])
+def test_of_two_copies_of_one_value_each_is_as_strict_as_the_stricter(box: Box, strict: str) -> None:
+    """Machines that share a store have one trash each, and one archive."""
+    made = box.set("k", CANARY)["id"]
+    box.ok("forget", "k", "--yes")
+    (path,) = (box.root / ".memcli/trash/facts").glob("*.jsonl")
+    row = json.loads(path.read_text())
+    (box.root / "archive").mkdir(exist_ok=True)
+    places = {"archive": box.root / "archive" / path.name, "trash": path}
+    for place, reason in (("archive", "expired"), ("trash", "forgotten")):
+        row["meta"]["sensitivity"], row["reason"] = "restricted" if place == strict else "internal", reason
+        places[place].write_text(json.dumps(row) + "\n")
+    ran = box.run("fact", "history", "k")
+    assert CANARY not in ran.out + ran.err
+    assert CANARY not in box.run("export", "jsonl", "-", "--clearance", "internal").out
+    assert box.data("restore", made)["sensitivity"] == "restricted"
+
+
+def test_a_proposal_comes_back_at_least_as_strict_as_the_fact_of_its_key(box: Box) -> None:
+    box.ok("remember", "The deploy target is Render.", "--session", "s")
+    (ref,) = (i["ref"] for i in box.data("review", "list"))
+    box.ok("forget", ref, "--yes")
+    box.set("deploy target", "Fly.io", "--sensitivity", "restricted")
+    assert box.data("restore", ref)["sensitivity"] == "restricted"
+
+
+def test_a_procedure_comes_back_as_strict_as_what_came_after_it(box: Box) -> None:
+    ref = box.data("procedure", "propose", "way", "--step", "Go: here")["id"]
+    box.ok("forget", "way", "--yes")
+    box.ok("procedure", "propose", "way", "--step", "Go: there", "--sensitivity", "restricted", now=stamp(days=1))
+    box.ok("forget", "way", "--yes", now=stamp(days=1))
+    assert box.data("restore", ref)["sensitivity"] == "restricted"

@@ -1,9 +1,17 @@
 """Who may decide: a person, or another agent than the one that proposed; nobody on his own trust."""
 
+import contextlib
+import shutil
+from pathlib import Path
+
 import pytest
 from support import Box, at
 
 from memcli.base import errors
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PROPOSED = "The database is SQLite."
 
@@ -84,3 +92,102 @@ def test_nobody_below_a_person_says_how_far_a_source_is_trusted_and_nobody_of_hi
 def test_the_agent_of_a_session_does_not_accept_what_the_session_proposed(box: Box) -> None:
     box.ok("remember", PROPOSED, "--session", "e", "--source", "inference:s", "--agent", "m")
     assert box.run("review", "accept", "database", "--by", "agent:m").code == 6
+
+
+# Who may do what. "other": an agent that has not proposed the record; "own": the one that has; "stranger": a page, an import;
+# "nobody": a program that does not say who it is; "banned": an agent of a blocked source. Which policy of promotion is in
+# force changes what is a fact at once, and nothing of this. No command sets a policy: memcli.toml is a file.
+WHO = {
+    "person": "user:anna",
+    "other": "agent:other",
+    "own": "agent:m",
+    "stranger": "url:http://x.example",
+    "nobody": "",
+    "banned": "agent:banned",
+}
+TABLE = {
+    # A decision on a record: a person, or another agent than the one that proposed it.
+    "review accept": ("person", "other"),
+    "review reject": ("person", "other"),
+    "review accept --all": ("person", "other", "own"),  # "own" leaves what it proposed itself
+    "procedure approve": ("person", "other"),
+    "procedure reject": ("person", "other"),
+    # How far a source is trusted or served: a person, and not for himself.
+    "source set": ("person",),
+    "source allow": ("person",),
+    # Without --by: whoever names nobody is the person who holds the files.
+    "source block": ("person", "nobody"),
+    "forget --purge": ("person", "nobody"),
+    "restore rejected": ("person", "nobody"),
+    "restore --include-forgotten": ("person", "nobody"),
+    "config --allow": ("person", "nobody"),
+    # No decision: it can be undone, or stands under the name of who did it.
+    "forget": tuple(WHO),
+    "restore": tuple(WHO),
+    "fact adopt": tuple(WHO),
+}
+VERB = {
+    "review accept": ("review", "accept", "cache"),
+    "review reject": ("review", "reject", "cache"),
+    "review accept --all": ("review", "accept", "--all", "--yes"),
+    "procedure approve": ("procedure", "approve", "way"),
+    "procedure reject": ("procedure", "reject", "way"),
+    "source set": ("source", "set", "m", "--trust", "1.0"),
+    "source allow": ("source", "allow", "m"),
+    "source block": ("source", "block", "boris"),
+    "forget --purge": ("forget", "database", "--purge", "--yes"),
+    "restore rejected": ("restore", "queue"),
+    "restore --include-forgotten": ("restore", "gone", "--include-forgotten"),
+    "config --allow": ("config", "llm.command", "--allow"),
+    "forget": ("forget", "database", "--yes"),
+    "restore": ("restore", "gone"),
+    "fact adopt": ("fact", "adopt", "by hand"),
+}
+
+
+@pytest.mark.parametrize("policy", ["gated", "immediate"])
+@pytest.mark.parametrize("verb", TABLE)
+def test_who_may_decide_what(asked: Box, monkeypatch: pytest.MonkeyPatch, verb: str, policy: str) -> None:
+    asked.ok("remember", "The queue is Kafka.", "--session", "e", "--source", "agent:m")
+    (queue,) = (i["ref"] for i in asked.data("review", "list") if i["key"] == "queue")
+    asked.ok("review", "reject", queue, "--by", "user:anna")
+    asked.ok("procedure", "propose", "way", "--step", "Go: there", "--source", "agent:m")
+    asked.set("gone", "a value", "--source", "user:anna")
+    asked.ok("forget", "gone", "--yes")
+    asked.set("by hand", "a value", "--source", "user:anna")
+    asked.md("by hand").write_text(asked.md("by hand").read_text() + "More.\n")
+    asked.ok("source", "block", "banned", "--by", "user:anna")
+    toml = asked.root / "memcli.toml"
+    toml.write_text(f'{toml.read_text()}\n[llm]\ncommand = "true"\n[promotion]\npolicy = "{policy}"\n')
+    may = {}
+    for who, name in WHO.items():
+        with shelved(asked.root):
+            monkeypatch.setenv("MEMCLI_SOURCE", name)
+            before = asked.tree(state=True)
+            code = asked.run(*(queue if word == "queue" else word for word in VERB[verb])).code
+            may[who] = code == 0
+            assert code in (0, 6)
+            assert code == 0 or asked.tree(state=True) == before
+    assert may == {who: who in TABLE[verb] for who in WHO}
+
+
+@contextlib.contextmanager
+def shelved(root: Path) -> "Iterator[None]":
+    """What is done to a store meanwhile is undone."""
+    copy = root.with_name(f"{root.name}.copy")
+    shutil.copytree(root, copy, symlinks=True)
+    yield
+    shutil.rmtree(root)
+    copy.rename(root)
+
+
+def test_an_agent_that_takes_over_a_hand_edit_speaks_for_itself(asked: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    for how in (("fact", "adopt", "database"), ("review", "accept", "database", "--by", "agent:other")):
+        for proposal in (i for i in asked.data("review", "list") if i["kind"] == "proposal" and i["key"] == "database"):
+            asked.ok("review", "reject", proposal["ref"], "--by", "user:anna")
+        asked.set("database", f"Postgres {how[0]}", "--source", "user:anna")
+        asked.md("database").write_text(asked.md("database").read_text() + "Or so.\n")
+        monkeypatch.setenv("MEMCLI_SOURCE", "agent:other")
+        assert asked.run(*how).code == 0
+        assert str(asked.fact("database").source) == "agent:other"
+        monkeypatch.delenv("MEMCLI_SOURCE")

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import CANARY, Box, at, stamp
 
-from memcli.base import errors
+from memcli.base import errors, ids
 from memcli.engine import hearsay, load, promotion
 from memcli.model import labels
 from memcli.model.records import Fact
 from memcli.store import facts, folder, pair, proposals
 
-COUNTS = ("created", "proposed", "superseded", "updated", "unchanged", "archived", "left_out")
+COUNTS = ("created", "proposed", "superseded", "updated", "unchanged", "archived", "left_out", "rejected")
 
 
 def fact(**fields: Any) -> dict[str, Any]:
@@ -322,6 +322,108 @@ def test_former_and_expired_values_are_left_out_and_counted(box: Box) -> None:
     assert bring(box, fact(archived={"reason": "because"}))["bad"][0]["line"] == 1
 
 
+# What its lines say of each other
+
+A, B, C = (str(ids.derived(at(), bytes([n]) * 32)) for n in (1, 2, 3))
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_basis_in_the_same_file_holds_after_the_yes(box: Box, order: int) -> None:
+    rows = (
+        fact(id=A),
+        fact(key="region", text="Paris", id=B, derived_from=[A, "deploy target", "https://a.example/x"]),
+        fact(key="way", text="North", relations=[{"type": "uses", "target": B, "weight": 0.5}]),
+    )
+    assert bring(box, *rows[::order]) == {"proposed": 3}
+    box.ok("review", "accept", "--all", "--by", "user:anna", "--yes")
+    assert box.fact("region").derived_from == ("deploy target", "deploy target", "https://a.example/x")
+    assert box.fact("way").relations[0]["target"] == "region"
+    assert [r["detail"] for r in box.data("doctor")] == []
+    assert bring(box, *rows) == {"unchanged": 3}
+
+
+def test_what_cannot_be_told_stays_an_id_and_is_counted(box: Box) -> None:
+    rows = (
+        fact(id=A, archived={"reason": "superseded", "at": "2026-01-01T00:00:00Z"}),
+        fact(key="twice", id=B),
+        fact(key="again", id=B),
+        fact(key=CANARY, id=C, sensitivity="restricted"),
+        fact(key="one", derived_from=[A, B, C]),
+        fact(key="two", derived_from=[C], sensitivity="restricted"),
+        fact(key="three", derived_from=[str(ids.derived(at(), b"elsewhere" * 4))]),
+    )
+    ran = box.ok("import", "jsonl", "-", stdin=data(*rows))
+    assert "3 references by id lead nowhere here" in ran.err
+    held = {key: f for (key, _), f in waiting(box).items()}
+    assert held["one"].derived_from == (A, B, C)
+    assert held["two"].derived_from == (CANARY,)
+    assert box.data("import", "jsonl", "-", stdin=data(*rows))["loose"] == 3
+
+
+def test_two_lines_that_are_derived_from_each_other_are_a_circle_by_id_too(box: Box) -> None:
+    rows = (fact(id=A, derived_from=[B]), fact(key="j", id=B, derived_from=[A]))
+    assert len(bring(box, *rows)["bad"]) == 1
+
+
+def test_a_backup_of_ones_own_keeps_its_ids(box: Box) -> None:
+    rows = (fact(id=A), fact(key="j", id=B, derived_from=[A]), fact(id=C, archived={"reason": "expired"}))
+    assert box.data("import", "jsonl", "-", "--trusted", stdin=data(*rows))["loose"] == 0
+    assert box.fact("j").derived_from == (A,)
+
+
+# What was rejected
+
+
+@pytest.mark.parametrize("label", ["internal", "restricted"])
+def test_what_was_rejected_of_an_import_stays_rejected(box: Box, label: str) -> None:
+    bring(box, fact(sensitivity=label), fact(key="j"))
+    no = waiting(box)[("deploy target", "Fly.io")].id
+    box.ok("review", "reject", no)
+    again = (fact(sensitivity=label), fact(text="fly.io.", source={"id": "sam", "kind": "user"}))
+    for options in (("--dry-run",), ()):
+        assert bring(box, *again, options=options) == {"rejected": [no, no]}
+    ran = box.ok("import", "jsonl", "-", stdin=data(*again))
+    assert (ran.out, ran.err) == (
+        "imported: nothing\n",
+        f"2 rejected before, and not proposed again; memcli restore ID brings one up: {no}\n",
+    )
+    assert list(waiting(box)) == [("j", "Fly.io")]
+    assert bring(box, fact(text="Render"), fact(key="other")) == {"proposed": 2}
+    bad = box.run("import", "jsonl", "-", stdin=data(fact(sensitivity=label), {"kind": "?"}))
+    assert bad.code == 0
+
+
+def test_it_is_brought_up_again_by_restoring_it(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    box.set("deploy target", "Heroku")
+    bring(box, fact())
+    ref = the_one(box).id
+    box.ok("review", "reject", ref)
+    monkeypatch.setenv("MEMCLI_SOURCE", "agent:m")
+    assert box.run("restore", ref).code == 6
+    monkeypatch.delenv("MEMCLI_SOURCE")
+    box.ok("restore", ref)
+    assert list(waiting(box)) == [("deploy target", "Fly.io")]
+    assert bring(box, fact()) == {"unchanged": 1}
+    box.ok("review", "accept", "deploy target")
+    assert bring(box, fact()) == {"unchanged": 1}
+
+
+def test_a_no_to_what_was_observed_keeps_no_import_out_nor_the_other_way_round(box: Box) -> None:
+    remember(box, "a")
+    box.ok("review", "reject", "deploy target")
+    assert bring(box, fact()) == {"proposed": 1}
+    box.ok("review", "reject", "deploy target")
+    remember(box, "b")
+    assert waiting(box)
+    assert bring(box, fact()) == {"updated": 1}
+
+
+def test_a_backup_of_ones_own_brings_it_up_again(box: Box) -> None:
+    bring(box, fact())
+    box.ok("review", "reject", "deploy target")
+    assert bring(box, fact(kind="proposal"), options=("--trusted",)) == {"created": 1}
+
+
 # What it says
 
 
@@ -360,7 +462,7 @@ def test_to_supersede_without_trust_is_refused_before_anything_is_read(box: Box,
 def test_a_file_in_its_place_is_left_alone(box: Box) -> None:
     bring(box, fact())
     (path,) = (box.root / "proposed" / "facts").glob("*.md")
-    box.ok("review", "reject", "deploy target")
+    box.ok("forget", the_one(box).id, "--yes")
     path.symlink_to(box.root / "memcli.toml")
     assert bring(box, fact(), fact(key="j")) == {"proposed": 1, "conflicts": [1]}
     assert path.is_symlink()
@@ -404,7 +506,7 @@ def test_proposals_of_a_backup_come_in_in_bulk_with_their_state(box: Box, tmp_pa
 def test_an_import_that_fails_half_way_leaves_no_temporary_file(box: Box) -> None:
     bring(box, fact(key="b"))
     (side,) = (box.root / "proposed" / "facts").glob("*.json")
-    box.ok("review", "reject", "b")
+    box.ok("forget", the_one(box).id, "--yes")
     (side / "in the way").mkdir(parents=True)  # no sidecar can take this place
     rows = data(*(fact(key=key) for key in "abc"))
     assert box.run("import", "jsonl", "-", stdin=rows).code == 7
@@ -484,8 +586,8 @@ def test_what_a_batch_holds_is_let_go(box: Box, monkeypatch: pytest.MonkeyPatch)
     trays: list[hearsay.Tray] = []
     plain = hearsay.Tray.flush
 
-    def flush(tray: hearsay.Tray, *, dry_run: bool) -> None:
-        plain(tray, dry_run=dry_run)
+    def flush(tray: hearsay.Tray, *, dry_run: bool, last: bool) -> None:
+        plain(tray, dry_run=dry_run, last=last)
         trays.append(tray)
 
     monkeypatch.setattr(hearsay.Tray, "flush", flush)

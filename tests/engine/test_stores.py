@@ -239,7 +239,7 @@ def test_files_are_0600_and_folders_0700_whatever_the_umask(tmp_path: Path, umas
     ok("fact", "set", "k", "v")
     ok("fact", "set", "k", "w", "--ttl", "1")
     made = ok("episode", "add", "text").out.strip()
-    ok("source", "block", "bad")
+    ok("source", "block", "bad", "--by", "user:keeper")
     ok("work", "set", "a", "b", "--session", "s")
     ok("fact", "set", "j", "v")
     ok("forget", "j", "--yes")

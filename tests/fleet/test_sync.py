@@ -122,6 +122,25 @@ def test_the_stricter_label_holds(make: Make) -> None:
     assert str(b.fact("k").sensitivity) == "internal"
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_label_that_was_raised_reaches_what_the_other_forgot_meanwhile(make: Make, first: int) -> None:
+    a, b = make("a"), make("b")
+    for key in ("k", "l"):
+        a.set(key, f"the value of {key}", "--sensitivity", "public")
+    a.ok("procedure", "propose", "way", "--step", "Go: there", "--sensitivity", "public")
+    agree([a, b])
+    a.ok("fact", "set", "k", "--sensitivity", "internal")
+    side = a.root / "procedures" / "way.meta.json"
+    side.write_text(side.read_text().replace('"public"', '"internal"'))
+    b.ok("forget", "k", "--yes")
+    b.ok("forget", "l", "--yes")
+    b.ok("forget", "way", "--yes")
+    agree([b, a] if first else [a, b])
+    for key, label in (("k", "internal"), ("l", "public"), ("way", "internal")):
+        assert b.data("restore", key)["sensitivity"] == label
+    assert b.run("doctor").code == 0
+
+
 def test_a_conflict_changes_nothing(make: Make) -> None:
     a, b = make("a"), make("b")
     a.set("k", "first")

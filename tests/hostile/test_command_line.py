@@ -240,7 +240,7 @@ def mounted(*options: str) -> Iterator[Path]:
 WRITES = [
     ("fact", "set", "k", "w" * 3000), ("fact", "set", "new", "v" * 3000), ("fact", "set", "k", "--tag", "t"), ("fact", "set", "k", "--sensitivity", "restricted"),
     ("fact", "rename", "k", "other"), ("forget", "k", "--yes"), ("episode", "add", "e" * 3000), ("sweep", "--yes"), ("fact", "confirm", "k", "--run", "r"),
-    ("procedure", "propose", "p", "x" * 3000, "--step", "a: b"), ("work", "set", "a", "b" * 3000, "--session", "s"), ("source", "block", "user:x"),
+    ("procedure", "propose", "p", "x" * 3000, "--step", "a: b"), ("work", "set", "a", "b" * 3000, "--session", "s"), ("source", "block", "user:x", "--by", "user:keeper"),
 ]  # fmt: skip
 
 

@@ -80,7 +80,7 @@ def test_each_sees_its_own_and_nothing_else(house: Box) -> None:
 def test_each_writes_its_own_and_nothing_else(house: Box) -> None:
     for tenant in TENANTS:
         before = {n: d for n, d in tree(house).items() if not n.startswith(f"tenants/{tenant}/")}
-        for words in (*COMMANDS[8:], ("restore", "k"), ("episode", "add", "x"), ("work", "set", "a", "b", "--session", "s"), ("source", "block", "user:x"),
+        for words in (*COMMANDS[8:], ("restore", "k"), ("episode", "add", "x"), ("work", "set", "a", "b", "--session", "s"), ("source", "block", "user:x", "--by", "user:keeper"),
                       ("import", "jsonl", "-"), ("fact", "rename", "k", "l")):  # fmt: skip
             assert asked(house, tenant, *words).code in (0, 3, 4)
         assert {n: d for n, d in tree(house).items() if not n.startswith(f"tenants/{tenant}/")} == before

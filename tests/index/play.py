@@ -173,7 +173,8 @@ class Play:
 
     def by_source(self) -> object:
         memory = self.box.memory
-        change = self.r.choice((memory.block_source, functools.partial(memory.allow_source, by="user:keeper")))
+        verb = self.r.choice((memory.block_source, memory.allow_source))
+        change = functools.partial(verb, by="user:keeper")
         return change(self.r.choice(("anna", "coder", "hand")), now=self.now)
 
     def by_setting(self) -> object:
