@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from memcli.index.census import Census
     from memcli.store.folder import Store
 
 MARKER_TEXT = """\
@@ -155,18 +156,18 @@ def _init_git(root: str) -> bool:
 
 def status(store: "Store", now: datetime) -> "dict[str, Any]":
     """What a person asks first: where, how much of each layer is current, what waits. Counts only."""
-    tally = _tally(store, now)
+    found = _census(store, now)
     return {
         "store": store.root,
         "tenant": store.tenant or None,
-        "facts": tally["current"],
-        "ended": tally["expired"] + tally["faded"],
-        "episodes": sum(1 for _ in episodes.newest(store)),
+        "facts": found.current,
+        "ended": found.expired + found.faded,
+        "episodes": found.episodes,
         "procedures": sum(1 for _ in procedures.every(store)),
         "proposals": _waiting(store, now),
         "sources": sum(1 for _ in sources.every(store)),
-        "by_hand": tally["by_hand"],
-        "damaged": tally["damaged"],
+        "by_hand": found.by_hand,
+        "damaged": found.damaged,
         **({"vectors": _vectors(store)} if store.settings["vectors.enabled"] else {}),
     }
 
@@ -181,6 +182,7 @@ def _vectors(store: "Store") -> "dict[str, Any]":
 
 def stats(store: "Store", now: datetime) -> "dict[str, Any]":
     """Counts by label, confidence, source kind and layer, and sizes in bytes. No text, no keys, no domains or tags."""
+    found = _census(store, now)
     label: dict[str, int] = {}
     sure: dict[str, int] = {}
     kind: dict[str, int] = {}
@@ -193,7 +195,7 @@ def stats(store: "Store", now: datetime) -> "dict[str, Any]":
     for episode in episodes.newest(store):
         _count(outcome, episode.outcome)
     return {
-        "facts": _tally(store, now),
+        "facts": {n: getattr(found, n) for n in ("current", "expired", "faded", "by_hand", "damaged")},
         "by_sensitivity": {n: label.get(n, 0) for n in ("public", "internal", "sensitive", "restricted")},
         "by_confidence": {n: sure.get(n, 0) for n in labels.CONFIDENCE_WORDS},
         "by_source_kind": dict(sorted(kind.items())),
@@ -210,16 +212,10 @@ def _waiting(store: "Store", now: datetime) -> int:
     return sum(not promotion.lapsed(store, p, now) for p in proposals.every(store))
 
 
-def _tally(store: "Store", now: datetime) -> dict[str, int]:
-    tally = {"current": 0, "expired": 0, "faded": 0, "by_hand": 0, "damaged": 0}
-    unread: list[str] = []
-    for fact in facts.every(store, unread):
-        ended = "expired" if policy.expired(fact, now) else "" if policy.current(fact, now, store.settings) else "faded"
-        tally[ended or "current"] += 1
-        tally["by_hand"] += fact.state in ("drift", "bare")
-        tally["damaged"] += fact.state in ("damaged", "conflict", "half")
-    tally["damaged"] += len(unread)
-    return tally
+def _census(store: "Store", now: datetime) -> "Census":
+    from memcli.index import census, refresh
+
+    return refresh.ask(store, lambda con: census.take(con, store, now))
 
 
 def _count(counts: dict[str, int], name: str) -> None:

@@ -172,3 +172,15 @@ def test_a_summary_of_messages_holds_nothing_of_a_blocked_source(box: Box) -> No
     assert any(r["role"] == "summary" for r in rows)
     assert CANARY not in str(rows)
     assert len(box.memory.work_list("s", now=at()).blocked) == 1
+
+
+def test_a_page_is_named_by_its_address_alone(box: Box) -> None:
+    """As `source list` shows it."""
+    address = "https://example.org/ads?a=1"
+    box.set("advert", "buy the lantern", "--source", address)
+    assert box.data("fact", "get", "advert")["source"] == {"id": address, "kind": "url"}
+    box.ok("source", "block", address)
+    assert box.run("fact", "get", "advert").code == 6
+    box.ok("source", "allow", address, "--by", "user:anna")
+    assert box.get("advert") == "buy the lantern"
+    assert box.run("source", "block", "host:8080").code == 2
