@@ -71,7 +71,7 @@ HOT: dict[str, tuple[list[str], set[str], set[str]]] = {
     "fact get": (["fact", "get", "deploy target"], ours(_READING, _SETTINGS, _MASKING, "cli.fact"), set()),
     "fact get, miss": (
         ["fact", "get", "no such key"],
-        ours(_READING, "cli.fact base.toml engine engine.missing"),
+        ours(_READING, "cli.fact cli.advice base.toml engine engine.missing"),
         set(),
     ),
     "fact set, create": (["fact", "set", "another key", "a value"], ours(_SETTING), WRITING),

@@ -3,7 +3,7 @@
 from functools import lru_cache
 
 from memcli.base import errors
-from memcli.cli import session
+from memcli.cli import advice, session
 from memcli.cli.call import Context, Output
 from memcli.model import labels
 
@@ -88,7 +88,7 @@ def _line(ctx: Context, finding: "Finding") -> str:
     place = text.one_line(audit_entry.place(finding.path, finding.line, finding.item))
     said, rival = _excerpt(finding.entry), _excerpt(finding.other) if finding.kind in _BOTH else ""
     quoted = (f': "{said}"' if said else "") + (f' against "{rival}"' if rival else "")
-    then = f"; {session.follow(ctx, _clean(finding.next))}" if finding.next else ""
+    then = f"; {advice.follow(ctx, _clean(finding.next))}" if finding.next else ""
     return f"{place}\t{finding.kind}\t{_clean(finding.what)}{quoted}{then}\n"
 
 
@@ -138,5 +138,5 @@ def _row(ctx: Context, finding: "Finding") -> "dict[str, Any]":
         "what": _clean(finding.what),
         "excerpt": _excerpt(finding.entry) or None,
         "other": _place(other) | {"excerpt": _excerpt(other) or None} if other else None,
-        "next": session.follow(ctx, _clean(finding.next)) if finding.next else KINDS[finding.kind][2],
+        "next": advice.follow(ctx, _clean(finding.next)) if finding.next else KINDS[finding.kind][2],
     }

@@ -51,7 +51,7 @@ class Context:
 
 
 class Plain(str):
-    """A note with words that are a record's: nothing in it is taken for advice, which `session.follow` would complete."""
+    """A note with words that are a record's: nothing in it is taken for advice, which `advice.follow` would complete."""
 
     __slots__ = ()
 
@@ -60,7 +60,7 @@ class Output:
     """What a command has to say.
 
     data: anything JSON can hold, shown by --json. text: written to stdout exactly as it is, final newline or not
-    (hidden characters shown as escapes); advice in it is for `session.follow`. notes: lines for stderr, in every format,
+    (hidden characters shown as escapes); advice in it is for `advice.follow`. notes: lines for stderr, in every format,
     whose advice (`memcli VERB`) gets the --store and --tenant of the call. exit_code: 0 unless the answer itself is a
     refusal that is not an error (`check` that found something).
     """

@@ -1,7 +1,7 @@
 """`memcli remember` and `memcli consolidate`: from what was said to what is kept."""
 
 from memcli.base import clock, errors
-from memcli.cli import session
+from memcli.cli import advice, session
 from memcli.cli.call import Context, Listing, Output, Plain
 from memcli.model import labels
 
@@ -134,7 +134,7 @@ def _failed(ctx: Context, failed: "list[tuple[str, Exception | None]]") -> tuple
     for name, error in failed:
         if error is not None:
             known = main.known(error)
-            hint = f"; {session.follow(ctx, known.hint)}" if known.hint else ""
+            hint = f"; {advice.follow(ctx, known.hint)}" if known.hint else ""
             notes.append(Plain(f"the session {show.one_line(name)} was passed over: {known.message}{hint}"))
     unread = sum(error is None for _, error in failed)
     if unread:

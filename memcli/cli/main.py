@@ -81,9 +81,9 @@ def _follow(error: Exception, ctx: "Context") -> None:
     # Here alone it is known which store the words named, so here the hint learns it.
     hint = getattr(error, "hint", None)
     if hint:
-        from memcli.cli import session
+        from memcli.cli import advice
 
-        error.hint = session.follow(ctx, hint)  # type: ignore[attr-defined]
+        error.hint = advice.follow(ctx, hint)  # type: ignore[attr-defined]
 
 
 def _utf8(argv: list[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """`memcli forget` and `memcli restore`: any record, by id; facts and procedures also by key."""
 
 from memcli.base import errors
-from memcli.cli import session
+from memcli.cli import advice, session
 from memcli.cli.call import Context, Output, Plain
 
 TYPE_CHECKING = False
@@ -148,7 +148,7 @@ def _notes(ctx: Context, done: "Forgotten", *, dry_run: bool) -> tuple[str, ...]
     if done.named_by:
         known = [show.one_line(key) for key in done.named_by if key]
         known += ["a withheld fact"] * (len(done.named_by) - len(known))
-        then = session.follow(ctx, "memcli fact unrelate, or fact set --derived-from")
+        then = advice.follow(ctx, "memcli fact unrelate, or fact set --derived-from")
         notes.append(Plain(f"its key is still named by: {', '.join(known)}; {then}"))
     proof = done.proof
     if proof is None:

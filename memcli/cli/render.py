@@ -51,9 +51,9 @@ def show(output: "Output", ctx: "Context") -> int:
 def _followed(note: str, ctx: "Context") -> str:
     if ctx.store is None and ctx.tenant is None:
         return note
-    from memcli.cli import call, session
+    from memcli.cli import advice, call
 
-    return note if isinstance(note, call.Plain) else session.follow(ctx, note)
+    return note if isinstance(note, call.Plain) else advice.follow(ctx, note)
 
 
 def put(words: str) -> None:

@@ -4,7 +4,7 @@ import os
 import sys
 
 from memcli.base import errors
-from memcli.cli import session
+from memcli.cli import advice, session
 from memcli.cli.call import Context, Listing, Output
 from memcli.model import labels
 
@@ -179,7 +179,7 @@ def _ask(ctx: Context, item: "Item", by: str | None) -> str:
                 fact.edit(ctx, item.key)
             return "edited"
     except errors.MemcliError as e:
-        sys.stderr.write(f"{e.message}{f'; {session.follow(ctx, e.hint)}' if e.hint else ''}\n")
+        sys.stderr.write(f"{e.message}{f'; {advice.follow(ctx, e.hint)}' if e.hint else ''}\n")
     return "quit" if answer == "q" else "skipped"
 
 

@@ -1,7 +1,7 @@
 """Commands about the store itself: init, where, status, stats, doctor, check, config."""
 
 from memcli.base import errors
-from memcli.cli import session
+from memcli.cli import advice, session
 from memcli.cli.call import Context, Listing, Output
 
 TYPE_CHECKING = False
@@ -136,7 +136,7 @@ def _encode(ctx: Context, store: "Store", background: bool) -> Output:
     notes = encoding.notes(store)
     if background:
         indexing.start(store, ctx.now)
-        said = session.follow(ctx, "encoding in the background; memcli status says how it ended")
+        said = advice.follow(ctx, "encoding in the background; memcli status says how it ended")
         return Output({"started": True}, f"{said}\n", notes=notes)
     told = render.counter("texts encoded")
     done = encoding.encode(store, now=session.now(ctx), progress=told)
@@ -177,7 +177,7 @@ def _faults(ctx: Context, store: "Store", against: str) -> "list[tuple[dict[str,
     found = []
     for fault in revisions.faults(revision.Revision(store, against), store):
         what, then = revisions.FAULTS[fault.code]
-        next_step = session.follow(ctx, then)
+        next_step = advice.follow(ctx, then)
         key = show.one_line(fault.key) if fault.label <= labels.INTERNAL else "a withheld fact"
         row: dict[str, object] = {
             "severity": "error",
@@ -240,7 +240,7 @@ def _row(ctx: Context, finding: "Finding") -> "dict[str, object]":
     row: dict[str, object] = {"severity": severity, "code": finding.code, "path": finding.path}
     if finding.line:
         row["line"] = finding.line
-    return row | {"message": what, "detail": finding.detail, "next": session.follow(ctx, next_step)}
+    return row | {"message": what, "detail": finding.detail, "next": advice.follow(ctx, next_step)}
 
 
 def _line(ctx: Context, finding: "Finding") -> str:

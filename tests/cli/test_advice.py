@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support import NOW, Box, Ran, call
 
-from memcli.cli import session
+from memcli.cli import advice
 from memcli.cli.call import Context
 
 MADE = "AKIA" + "Q3T7WZ5NDJ2LXPVB"  # in the shape of a key, and nobody's
@@ -166,17 +166,17 @@ def test_what_the_environment_names_is_not_repeated(away: Box, monkeypatch: pyte
     ],
 )
 def test_only_advice_is_completed(words: str, then: str) -> None:
-    assert session.follow(Context(store="/s"), words) == then
-    assert session.follow(Context(), words) == words
+    assert advice.follow(Context(store="/s"), words) == then
+    assert advice.follow(Context(), words) == words
 
 
 def test_a_path_for_a_shell_and_one_that_is_not_repeated() -> None:
-    assert shlex.split(session.follow(Context(store="/a b's", tenant="t"), "memcli sweep")) == [
+    assert shlex.split(advice.follow(Context(store="/a b's", tenant="t"), "memcli sweep")) == [
         *("memcli", "--store", "/a b's", "--tenant", "t", "sweep")
     ]
     for path in (f"/tmp/{MADE}", "/tmp/password=Tr0ub4dor&3x"):
-        assert session.follow(Context(store=path), "memcli sweep") == "memcli --store DIR sweep"
-    assert session.follow(Context(store=""), "memcli sweep") == "memcli --store DIR sweep"
+        assert advice.follow(Context(store=path), "memcli sweep") == "memcli --store DIR sweep"
+    assert advice.follow(Context(store=""), "memcli sweep") == "memcli --store DIR sweep"
 
 
 def test_a_name_in_a_note_is_left_as_it_is(away: Box) -> None:
