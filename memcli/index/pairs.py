@@ -111,7 +111,8 @@ def apply(entries: "Entries", store: "Store", layer: int, change: Change) -> Non
             rid = None
             if record is not None:
                 rid = entries.add(layer, name, record)
-                upset.add((document.hash_of(record.key), record.id))
+                if not entries.bulk:  # else `settle_all` finds what hangs together
+                    upset.add((document.hash_of(record.key), record.id))
             if record is None:
                 shown_before += [(h, i) for h, i, level in before if level <= document.SHOWN_UP_TO]
             elif record.sensitivity > document.SHOWN_UP_TO:
