@@ -559,10 +559,11 @@ def test_a_generated_corpus_comes_in_whole(box: Box) -> None:
     assert "zanzibarite" in box.ok("context", "zanzibarite", "--untrusted").out
 
 
-def test_the_shape_of_locomo_comes_in_whole(box: Box) -> None:
+def test_the_shape_of_locomo_comes_in_whole(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     script = SHARED / "bench" / "locomo" / "to_jsonl.py"
     if not script.exists():
         pytest.skip("needs ../shared/bench")
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     spec = importlib.util.spec_from_file_location("to_jsonl", script)
     assert spec is not None
     assert spec.loader is not None
