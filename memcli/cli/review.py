@@ -33,10 +33,13 @@ def list_(ctx: Context, *, kind: tuple[str, ...] = (), clearance: str = "interna
     for name in kind:
         labels.choice(name, "kind", review.KINDS)
     limit = labels.sensitivity(clearance)
-    found = [i for i in review.queue(session.store(ctx), session.now(ctx)) if not kind or i.kind in kind]
+    unread: list[str] = []
+    every = review.queue(session.store(ctx), session.now(ctx), unread=unread)
+    found = [i for i in every if not kind or i.kind in kind]
     shown = [i for i in found if i.sensitivity <= limit]
-    notes = (f"{len(found) - len(shown)} withheld",) if len(found) > len(shown) else ()
-    return Listing([_row(i) for i in shown], "".join(map(_line, shown)), notes=notes)
+    notes = [f"{len(found) - len(shown)} withheld"] if len(found) > len(shown) else []
+    notes += session.unread(len(unread))
+    return Listing([_row(i) for i in shown], "".join(map(_line, shown)), notes=tuple(notes))
 
 
 def show(ctx: Context, ref: str, *, reveal: bool = False) -> Output:
@@ -103,9 +106,9 @@ def _accept_all(
         session.confirm(f"Accept {found.accepted} proposals?", yes=yes)
         found = run(dry_run=False)
     how = "would accept" if dry_run else "accepted"
-    counts = {n: getattr(found, n) for n in ("accepted", "contradicting", "withheld", "left")}
-    notes = tuple(f"{counts[n]} {why}" for n, why in _LEFT.items() if counts[n])
-    return Output({"how": how, "kind": "proposal", **counts}, f"{how} {found.accepted}\n", notes=notes)
+    counts = {n: getattr(found, n) for n in ("accepted", "contradicting", "withheld", "left", "unread")}
+    notes = [f"{counts[n]} {why}" for n, why in _LEFT.items() if counts[n]] + session.unread(found.unread)
+    return Output({"how": how, "kind": "proposal", **counts}, f"{how} {found.accepted}\n", notes=tuple(notes))
 
 
 def reject(ctx: Context, ref: str, *, by: str | None = None) -> Output:

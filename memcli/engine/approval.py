@@ -32,13 +32,14 @@ class Accepted(Value):
 
     contradicting: they stand against a current fact or against each other; withheld: their label is above the clearance;
     left: somebody has denied, edited or purged them or blocked their source, who says yes proposed them himself and is no
-    person, or the fact could not be written.
+    person, or the fact could not be written; unread: their file cannot be read.
     """
 
     accepted: int
     contradicting: int
     withheld: int
     left: int
+    unread: int = 0
 
 
 def accept_all(
@@ -59,14 +60,15 @@ def accept_all(
         labels.choice(via, "via", VIA)
     who = gate.who(by, default_kind) if dry_run else gate.judge(store, by, default_kind)
     opinion = Opinion(source=str(who), run=f"review {now:%Y-%m-%dT%H:%M:%SZ}", at=now)
-    held = [p for p in proposals.every(store) if not promotion.lapsed(store, p, now)]
+    unread: list[str] = []
+    held = [p for p in proposals.every(store, unread) if not promotion.lapsed(store, p, now)]
     values = Counter(_key(p) for p in held)
     wanted = [p for p in held if p.source.via == via or not via]
     theirs = [p for p in wanted if not gate.own(who, p)]
     ready, left = _sorted(store, theirs, values, clearance, now)
     left["left"] += len(wanted) - len(theirs)
     if dry_run:
-        return Accepted(accepted=len(ready), **left)
+        return Accepted(accepted=len(ready), **left, unread=len(unread))
     accepted = 0
     for start in range(0, len(ready), _BATCH):
         with store.writing(patient=True) as w:
@@ -74,7 +76,8 @@ def accept_all(
             still, _ = _sorted(store, still, values, clearance, now)
             promotion.promote_many(w, still, now, by=opinion)
         accepted += len(still)
-    return Accepted(accepted=accepted, **left | {"left": left["left"] + len(ready) - accepted})
+    left["left"] += len(ready) - accepted
+    return Accepted(accepted=accepted, **left, unread=len(unread))
 
 
 def _sorted(

@@ -2,10 +2,11 @@
 
 from datetime import datetime
 
+from memcli.base import errors
 from memcli.base.value import Value, value
 from memcli.model import keys
 from memcli.model.records import Episode, Fact
-from memcli.store import archive, episodes, facts, folder, proposals, retrievals, tombstones
+from memcli.store import archive, episodes, facts, folder, pair, procedures, proposals, retrievals, tombstones
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,6 +66,30 @@ def of_key(store: "Store", key: str, gone: list[Fact]) -> Erasure:
         ids=frozenset(f.id for f in all_of_it),
         count=count,
     )
+
+
+def check_readable(store: "Store", wanted: set[str]) -> None:
+    """Raise BadData where a file of one of these keys cannot be read: what it says would stay, and nobody would know it."""
+    if not wanted:
+        return
+    names = {name for key in wanted if keys.possible(key) for name in (keys.file_name(key), keys.hidden_name(key))}
+    for layer, every in (
+        (facts.LAYER, facts.every),
+        (proposals.LAYER, proposals.every),
+        (procedures.LAYER, procedures.every),
+    ):
+        unread: list[str] = []
+        for _ in every(store, unread):
+            pass
+        with store.folder(*layer.split("/")) as d:
+            for name in unread:
+                told = pair.told_key(d, name)
+                if name in names or (told and any(_same_key(told, key) for key in wanted)):
+                    raise errors.BadData(
+                        "a file of this key cannot be read, and would stay",
+                        path=d.where(name + pair.MD),
+                        hint="mend it, or move it away; then forget again",
+                    )
 
 
 def carry_out(w: "Writing", what: Erasure, now: datetime) -> None:

@@ -53,15 +53,17 @@ def forget(
 
     prove: search the whole store for what was purged (with dry_run: for what would be) and say where it still stands.
     tombstone: purge leaves salted hashes, which keep the value from being learned again by accident.
-    Raises Refused (an agent does not purge), NotFound, UsageError (prove without purge), SystemFailure before anything is
-    erased when prove cannot read the repository; what cannot be looked at afterwards is said in the proof. A damaged record
-    can be forgotten: its files go to the trash as they are.
+    Raises Refused (an agent does not purge), NotFound, UsageError (prove without purge), and before anything is erased BadData
+    where a file of the key cannot be read, SystemFailure when prove cannot read the repository; what cannot be looked at
+    afterwards is said in the proof. A damaged record can be forgotten: its files go to the trash as they are.
     """
     if prove and not purge:
         raise errors.UsageError("only what is purged can be proved to be gone", hint="--purge --prove")
     if purge and not dry_run:
         gate.check_person("erases for good")
     what = _what(store, ref, purge)
+    if purge:
+        erase.check_readable(store, {key for key, _ in what.said if key})
     if prove and not dry_run:
         from memcli.engine import prove as search
 

@@ -49,15 +49,20 @@ class Item(Value):
     basis: str = ""
 
 
-def queue(store: "Store", now: datetime, *, held: "list[Fact] | None" = None) -> list[Item]:
+def queue(
+    store: "Store", now: datetime, *, held: "list[Fact] | None" = None, unread: "list[str] | None" = None
+) -> list[Item]:
     """Everything that waits, in the order of KINDS, whatever its label: callers show only what the reader may see.
 
-    held: all facts, where the caller has read them.
+    held: all facts, where the caller has read them. unread: gets the names of records whose file cannot be read.
     """
-    live = [f for f in (facts.every(store) if held is None else held) if policy.current(f, now, store.settings)]
+    every = facts.every(store, unread) if held is None else held
+    live = [f for f in every if policy.current(f, now, store.settings)]
     known = {f.key: f for f in live}
-    found = [_proposal(store, p, known, now) for p in proposals.every(store) if not promotion.lapsed(store, p, now)]
-    found += [i for p in procedures.every(store) if (i := _procedure(p, now)) is not None]
+    found = [
+        _proposal(store, p, known, now) for p in proposals.every(store, unread) if not promotion.lapsed(store, p, now)
+    ]
+    found += [i for p in procedures.every(store, unread) if (i := _procedure(p, now)) is not None]
     failed = verify.stale(store)
     for fact in live:
         found += _of_fact(fact, failed)

@@ -157,6 +157,8 @@ def _init_git(root: str) -> bool:
 def status(store: "Store", now: datetime) -> "dict[str, Any]":
     """What a person asks first: where, how much of each layer is current, what waits. Counts only."""
     found = _census(store, now)
+    unread: list[str] = []
+    waiting = _waiting(store, now, unread)
     return {
         "store": store.root,
         "tenant": store.tenant or None,
@@ -164,10 +166,10 @@ def status(store: "Store", now: datetime) -> "dict[str, Any]":
         "ended": found.expired + found.faded,
         "episodes": found.episodes,
         "procedures": sum(1 for _ in procedures.every(store)),
-        "proposals": _waiting(store, now),
+        "proposals": waiting,
         "sources": sum(1 for _ in sources.every(store)),
         "by_hand": found.by_hand,
-        "damaged": found.damaged,
+        "damaged": found.damaged + found.unread + len(unread),
         **({"vectors": _vectors(store)} if store.settings["vectors.enabled"] else {}),
     }
 
@@ -207,9 +209,9 @@ def stats(store: "Store", now: datetime) -> "dict[str, Any]":
     }
 
 
-def _waiting(store: "Store", now: datetime) -> int:
-    """Proposed facts that have not ended."""
-    return sum(not promotion.lapsed(store, p, now) for p in proposals.every(store))
+def _waiting(store: "Store", now: datetime, unread: "list[str] | None" = None) -> int:
+    """Proposed facts that have not ended. unread: gets the names of those that cannot be read."""
+    return sum(not promotion.lapsed(store, p, now) for p in proposals.every(store, unread))
 
 
 def _census(store: "Store", now: datetime) -> "Census":

@@ -21,7 +21,8 @@ _FACTS = (
 @value
 class Census(Value):
     """Facts that are current, expired, faded (past the store's greatest age too); of all of them those that a hand made or
-    changed, and those whose files are damaged or cannot be read; and entries of episodes, ended ones too."""
+    changed, and those whose files are damaged or cannot be read; entries of episodes, ended ones too; and how many files
+    of episodes (months) and procedures cannot be read."""
 
     current: int
     expired: int
@@ -29,6 +30,7 @@ class Census(Value):
     by_hand: int
     damaged: int
     episodes: int
+    unread: int
 
 
 def take(con: "Connection", store: "Store", now: "datetime") -> Census:
@@ -44,4 +46,5 @@ def take(con: "Connection", store: "Store", now: "datetime") -> Census:
         by_hand=sum(states.get(s, 0) for s in BY_HAND),
         damaged=sum(states.get(s, 0) for s in DAMAGED) + refresh.unread(con, store, (rows.FACT,)),
         episodes=int(entries or 0),
+        unread=refresh.unread(con, store, (rows.EPISODE, rows.PROCEDURE)),
     )

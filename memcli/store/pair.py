@@ -313,6 +313,16 @@ def _label(front: "dict[str, Any]", meta: "dict[str, Any] | None", state: str) -
     return max(in_text, in_sidecar)
 
 
+def told_key(folder: files.Folder, name: str) -> str:
+    """The key that the files of a record tell, where its text cannot be read; "" when they tell none."""
+    meta, _, _ = _sidecar(folder, name)
+    try:
+        found = meta["key"] if meta else _told_key(folder.read(name + MD) or b"")
+    except files.NotAFile:
+        return ""
+    return keys.nfc(found)
+
+
 def _told_key(data: bytes) -> str:
     """The key that a damaged file still tells, when all of it agrees: both sides of a merge conflict name the same."""
     lines = {line for line in data.decode("utf-8", "replace").split("\n") if line.startswith("key: ")}

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support import Box
+from support import Box, at
 
 MONTH = "episodes/2026-11.md"
-FACT, PROCEDURE = "facts/bad.md", "procedures/bad.md"
+FACT, PROCEDURE, PROPOSAL = "facts/bad.md", "procedures/bad.md", "proposed/facts/bad.md"
 
 
 def folder(path: Path) -> None:
@@ -24,7 +24,7 @@ def link(path: Path) -> None:
 
 
 def latin(path: Path) -> None:
-    path.write_bytes(b"---\nkey: caf\xe9\n---\n\ncaf\xe9\n")
+    path.write_bytes(b"---\nkey: zaffr\xe9\n---\n\nzaffr\xe9\n")
 
 
 def forbidden(path: Path) -> None:
@@ -51,7 +51,9 @@ READERS = {
     ("search", "good"): {FACT, MONTH, PROCEDURE},
     ("recall", "what is good?"): {FACT, MONTH, PROCEDURE},
     ("retrieve", "good"): {FACT, MONTH, PROCEDURE},
-    ("export", "jsonl", "-"): {FACT, MONTH, PROCEDURE},
+    ("export", "jsonl", "-"): {FACT, MONTH, PROCEDURE, PROPOSAL},
+    ("review", "list"): {FACT, PROCEDURE, PROPOSAL},
+    ("review", "accept", "--all", "--dry-run"): {PROPOSAL},
 }
 
 
@@ -74,7 +76,7 @@ def test_readers_count_what_cannot_be_read(full: Box, words: tuple[str, ...], ha
         ran = full.ok(*words)
         assert (f"{counted} cannot be read{note}" in ran.err) == bool(counted), ran
         assert ("cannot be read" in ran.err) == bool(counted)
-        assert "caf" not in ran.out + ran.err
+        assert "zaffr" not in ran.out + ran.err
     assert full.data("doctor")
     for path in (FACT, PROCEDURE):
         bad = full.root / path
@@ -133,3 +135,63 @@ def test_a_backup_says_that_a_proposal_is_missing(full: Box) -> None:
     (full.root / "proposed" / "facts").mkdir(parents=True, exist_ok=True)
     latin(full.root / "proposed" / "facts" / "bad.md")
     assert "1 cannot be read" in full.ok("export", "jsonl", "-").err
+
+
+@pytest.mark.parametrize("kind", [FACT, MONTH, PROCEDURE, PROPOSAL])
+@pytest.mark.parametrize("harm", HARM)
+def test_status_counts_what_cannot_be_read(full: Box, kind: str, harm: Callable[[Path], None]) -> None:
+    if (kind, harm) == (MONTH, latin):
+        pytest.skip("a month is read entry by entry")
+    before = full.data("status")["damaged"]
+    (full.root / kind).parent.mkdir(parents=True, exist_ok=True)
+    harm(full.root / kind)
+    assert full.data("status")["damaged"] == before + 1
+
+
+def long(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b"\n" * (1 << 20))
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b"\xff")
+
+
+def aside(path: Path) -> None:
+    path.rename(path.with_name("aside"))
+    path.symlink_to("aside")
+
+
+@pytest.mark.parametrize("harm", [long, cut, aside])
+@pytest.mark.parametrize("how", [("--prove",), ("--dry-run",), ()])
+def test_nothing_is_purged_beside_a_file_of_its_key_that_cannot_be_read(
+    box: Box, harm: Callable[[Path], None], how: tuple[str, ...]
+) -> None:
+    """Its value would stay, and no search could know it."""
+    box.set("vault", "the first kingfisher")
+    box.set("vault", "the second kingfisher")
+    harm(box.md("vault"))
+    before = box.tree()
+    done = box.run("forget", "vault", "--purge", "--yes", *how)
+    assert (done.code, box.tree()) == (4, before)
+    assert "vault" in done.err
+    assert "kingfisher" not in done.err
+
+
+@pytest.mark.parametrize("suffix", ["proposed", "procedures"])
+def test_nor_beside_a_proposal_or_a_procedure(box: Box, suffix: str) -> None:
+    if suffix == "proposed":
+        rows = [{"kind": "fact", "key": "vault", "text": f"proposal {n}"} for n in range(2)]
+        path = box.root.parent / "rows.jsonl"
+        path.write_text("".join(json.dumps(r) + "\n" for r in rows))
+        box.ok("import", "jsonl", str(path))
+        box.set("vault", "live")
+    else:
+        for n in range(2):
+            box.memory.propose_procedure("vault", (f"one: step {n}",), now=at())
+            if n == 0:
+                box.ok("forget", "vault", "--yes")
+    harmed = next((box.root / suffix).rglob("*.md"))
+    cut(harmed)
+    before = box.tree()
+    done = box.run("forget", "vault", "--purge", "--yes", "--prove")
+    assert (done.code in (3, 4), box.tree()) == (True, before), done
