@@ -212,6 +212,7 @@ def cases(lab: Lab, sizes: list[str]) -> Iterator[Case]:
             f"context, {size}", on(size, "context", corpus.COMMON), CONTEXT[size][0], CONTEXT[size][1], rare=True
         )
         yield Case(f"fact list, {size}", on(size, "fact", "list"), rare=True)
+        yield Case(f"status, {size}", on(size, "status"), rare=True)
         yield Case(f"sweep, nothing due, {size}", on(size, "sweep"), SWEEP[size][0], SWEEP[size][1], rare=True)
         yield Case(f"doctor, {size}", on(size, "doctor"), rare=True)
         yield Case(f"export jsonl, {size}", on(size, "export", "jsonl", str(lab.place / "out.jsonl")), rare=True)
