@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from support import NOW, Box, Ran, call
 
 from memcli.cli import advice
@@ -155,6 +157,12 @@ def test_what_the_environment_names_is_not_repeated(away: Box, monkeypatch: pyte
         ),
         ('there is "it\'s memcli doctor"', 'there is "it\'s memcli doctor"'),
         ("what is said of 'a memcli b' sweep has seen", "what is said of 'a memcli b' sweep has seen"),
+        ("there is 'it\\'s \"a\" memcli sweep now'", "there is 'it\\'s \"a\" memcli sweep now'"),
+        ('there is "it\'s \\\\"; memcli sweep', 'there is "it\'s \\\\"; memcli --store /s sweep'),
+        (
+            "the users' memcli sweep, Anna's memcli doctor",
+            "the users' memcli --store /s sweep, Anna's memcli --store /s doctor",
+        ),
         ("memcli --store DIR audit", "memcli --store DIR audit"),
         ("memcli --tenant a init", "memcli --store /s --tenant a init"),
         ("memcli init --git, or git init", "memcli --store /s init --git, or git init"),
@@ -187,3 +195,33 @@ def test_a_name_in_a_note_is_left_as_it_is(away: Box) -> None:
     assert f"look at them with: memcli --store {shlex.quote(str(away.root))} review list" in ran.err
     ran = call(away.words("forget", "basis", "--purge", "--yes"))
     assert "named by: run memcli doctor --fix; memcli --store " in ran.err
+
+
+@given(
+    st.lists(st.sampled_from([" ", "'", '"', "\\", "memcli sweep", "a", "(", "`", ";", ")"]), min_size=1).map("".join)
+)
+@example("a' memcli sweep now")
+@example("'memcli sweep now")
+def test_a_shell_reads_the_same_name_in_advice_that_is_completed(name: str) -> None:
+    then = advice.follow(Context(store="/s"), f"memcli fact confirm {shlex.quote(name)} --yes")
+    assert shlex.split(then) == ["memcli", "--store", "/s", "fact", "confirm", name, "--yes"]
+
+
+def test_a_key_with_quotes_and_a_verb_is_the_key_in_what_audit_advises(
+    away: Box, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away.set("a' memcli sweep now", "nobody said this of it", "--source", "unknown:unknown")
+    then = call([*away.words("audit", "--kind", "unsourced", "--json")]).data["findings"][0]["next"]
+    assert shlex.split(then) == ["memcli", "--store", str(away.root), "fact", "confirm", "a' memcli sweep now"]
+    monkeypatch.chdir(tmp_path / "other")
+    assert call(["--now", NOW, *shlex.split(then)[1:]]).code == 0
+
+
+def test_a_session_with_quotes_and_a_verb_is_the_session_in_what_a_proof_advises(away: Box) -> None:
+    away.ok("work", "set", "--session", "q' memcli sweep now", "kk", "v1 secret words in it")
+    away.set("kk", "v1 secret words in it")
+    ran = call(away.words("forget", "kk", "--purge", "--yes", "--prove"))
+    said = next(line for line in ran.err.splitlines() if line.startswith("a session holds it: "))
+    argv = shlex.split(said.removeprefix("a session holds it: "))
+    assert argv[1:] == [*("--store", str(away.root), "work", "clear", "--session", "q' memcli sweep now", "--yes")]
+    assert call(["--now", NOW, *argv[1:]]).out == "cleared 1\n"
