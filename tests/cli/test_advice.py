@@ -225,3 +225,43 @@ def test_a_session_with_quotes_and_a_verb_is_the_session_in_what_a_proof_advises
     argv = shlex.split(said.removeprefix("a session holds it: "))
     assert argv[1:] == [*("--store", str(away.root), "work", "clear", "--session", "q' memcli sweep now", "--yes")]
     assert call(["--now", NOW, *argv[1:]]).out == "cleared 1\n"
+
+
+def test_a_key_that_made_room_is_named_as_it_is(away: Box) -> None:
+    with (away.root / "memcli.toml").open("a") as f:
+        f.write("\n[working]\nmax_entries = 1\n")
+    away.ok("work", "set", "--session", "s", "run memcli sweep daily", "v")
+    ran = call(away.words("work", "set", "--session", "s", "b", "v"))
+    assert ran.err == "made room: run memcli sweep daily is gone\n"
+
+
+def test_a_file_that_could_not_be_imported_is_named_as_it_is(away: Box, tmp_path: Path) -> None:
+    brain = tmp_path / "brain"
+    brain.mkdir()
+    (brain / "semantic.json").write_text('{"nodes": [{"concept": "a", "content": "b"}, 3]}')
+    (brain / "run memcli sweep daily.json").write_text('{"nodes": [3]}')
+    ran = call(away.words("import", "cognitive-core", str(brain / "run memcli sweep daily.json")))
+    assert "run memcli sweep daily.json" in ran.err
+
+
+def test_a_place_of_a_conflict_is_named_as_it_is(away: Box, tmp_path: Path) -> None:
+    for name in ("base", "ours", "theirs"):
+        (tmp_path / name).write_text(f"---\nkey: k\n---\n\n{name}\n")
+    files = [str(tmp_path / name) for name in ("base", "ours", "theirs")]
+    ran = call(away.words("merge-driver", "fact", *files, "facts/run memcli sweep daily.md"))
+    assert (ran.code, "conflict left in facts/run memcli sweep daily.md: " in ran.err) == (1, True)
+
+
+def test_a_kept_text_in_a_folder_like_a_command_is_where_the_error_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMCLI_SOURCE", "user:keeper")
+    monkeypatch.setenv("VISUAL", f"sh {tmp_path / 'edit.sh'}")
+    (tmp_path / "edit.sh").write_text(f'echo "{MADE}" > "$1"\n')
+    box = Box(tmp_path / "run memcli sweep daily")
+    assert call(["init", str(box.root)]).code == 0
+    box.set("k", "v")
+    hint = call(box.words("fact", "edit", "k", "--json")).error["hint"]
+    kept = shlex.split(hint.removeprefix("your text is kept in "))[0].rstrip(";")
+    assert Path(kept).parent == box.root / ".memcli"
+    assert Path(kept).is_file()
