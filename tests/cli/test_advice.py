@@ -265,3 +265,68 @@ def test_a_kept_text_in_a_folder_like_a_command_is_where_the_error_says(
     kept = shlex.split(hint.removeprefix("your text is kept in "))[0].rstrip(";")
     assert Path(kept).parent == box.root / ".memcli"
     assert Path(kept).is_file()
+
+
+def test_a_damaged_fact_is_advised_of_in_its_store(away: Box) -> None:
+    away.set("b", "v")
+    (away.root / "facts" / "b.meta.json").write_text("{")
+    ran = call([*away.words("fact", "get", "b", "--json")])
+    given = f"memcli --store {shlex.quote(str(away.root))}"
+    assert ran.error["message"] == "this fact is withheld: its label is above internal"
+    assert ran.error["hint"] == f"--reveal shows it; its files are damaged; see {given} doctor"
+
+
+def test_what_was_mended_says_where_the_rest_went_in_this_store(away: Box) -> None:
+    away.set("a", "v")
+    text = (away.root / "facts" / "a.md").read_text()
+    (away.root / "facts" / "run memcli sweep x.md").write_text(text.replace("v", "w"))
+    ran = call(away.words("doctor", "--fix", "--json"))
+    given = f"memcli --store {shlex.quote(str(away.root))}"
+    rows = [row for row in ran.data if row.get("mended")]
+    assert [row["path"] for row in rows] == ["facts/run memcli sweep x.md"]
+    assert rows[0]["detail"].endswith(f": {given} fact history KEY")
+    assert "mended: facts/run memcli sweep x.md: " in ran.err
+    assert f": {given} fact history KEY\n" in ran.err
+
+
+def test_a_setting_like_a_command_is_named_as_it_is(away: Box) -> None:
+    with (away.root / "memcli.toml").open("a") as f:
+        f.write('\n["run memcli sweep daily"]\na = 1\n')
+    details = [row["detail"] for row in call(away.words("doctor", "--json")).data]
+    assert any("run memcli sweep daily" in detail for detail in details)
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_credential_in_a_path_is_in_no_error(more: list[str], tmp_path: Path) -> None:
+    for named in (tmp_path / MADE, tmp_path / MADE / "below"):
+        ran = call(["--store", str(named), "fact", "list", *more])
+        assert ran.code == 3
+        assert MADE not in ran.err
+        assert f"{tmp_path}/[AWS_KEY]" in ran.err
+        assert "memcli --store DIR init" in ran.err
+
+
+def test_a_path_that_cannot_be_printed_is_not_made_another_one(tmp_path: Path) -> None:
+    for name in ("a\nb", "a\x1bb", "a\u202eb"):
+        ran = call(["--store", str(tmp_path / name), "fact", "list"])
+        assert "memcli --store DIR init" in ran.err
+
+
+@pytest.mark.parametrize("by", ["--store", "MEMCLI_STORE"])
+def test_where_a_file_is_in_the_way_another_folder_is_advised(
+    by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "nowhere").symlink_to("gone")
+    for name in ("file", "file/below", "file/far/below", "nowhere"):
+        argv = ["--store", str(tmp_path / name)] if by == "--store" else []
+        monkeypatch.setenv("MEMCLI_STORE", str(tmp_path / name))
+        ran = call([*argv, "fact", "list"])
+        assert ran.code == 3
+        assert "init" not in ran.err
+        assert ran.err.endswith(
+            "a file is in the way, so none can be made there; name a folder with --store or MEMCLI_STORE\n"
+        )
+    for name in (".", "not yet", "not/yet"):
+        monkeypatch.setenv("MEMCLI_STORE", str(tmp_path / name))
+        assert "make one with: memcli init" in call(["fact", "list"]).err
