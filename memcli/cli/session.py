@@ -21,7 +21,7 @@ def store(ctx: "Context") -> "Store":
         return folder.open_store(ctx.store, tenant=ctx.tenant)
     except errors.NoStore as e:
         if _in_the_way(e.path or ""):
-            e.hint = "a file is in the way, so none can be made there; name a folder with --store or MEMCLI_STORE"
+            e.hint = "a file is in the way; name a folder, or make one with: memcli init DIR"
         raise
 
 

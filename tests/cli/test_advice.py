@@ -227,6 +227,14 @@ def test_a_session_with_quotes_and_a_verb_is_the_session_in_what_a_proof_advises
     assert call(["--now", NOW, *argv[1:]]).out == "cleared 1\n"
 
 
+def test_a_session_that_cannot_be_printed_is_not_made_another_one(away: Box) -> None:
+    away.ok("work", "set", "--session", "a\tb", "kk", "v1 secret words in it")
+    away.set("kk", "v1 secret words in it")
+    ran = call(away.words("forget", "kk", "--purge", "--yes", "--prove"))
+    given = f"memcli --store {shlex.quote(str(away.root))}"
+    assert f"a session holds it: {given} work clear --session S --yes\n" in ran.err
+
+
 def test_a_key_that_made_room_is_named_as_it_is(away: Box) -> None:
     with (away.root / "memcli.toml").open("a") as f:
         f.write("\n[working]\nmax_entries = 1\n")
@@ -323,10 +331,8 @@ def test_where_a_file_is_in_the_way_another_folder_is_advised(
         monkeypatch.setenv("MEMCLI_STORE", str(tmp_path / name))
         ran = call([*argv, "fact", "list"])
         assert ran.code == 3
-        assert "init" not in ran.err
-        assert ran.err.endswith(
-            "a file is in the way, so none can be made there; name a folder with --store or MEMCLI_STORE\n"
-        )
+        assert ran.err.endswith("; a file is in the way; name a folder, or make one with: memcli init DIR\n")
+        assert call(["init", str(tmp_path / f"dir for {name.replace('/', ' ')}")]).code == 0
     for name in (".", "not yet", "not/yet"):
         monkeypatch.setenv("MEMCLI_STORE", str(tmp_path / name))
         assert "make one with: memcli init" in call(["fact", "list"]).err
