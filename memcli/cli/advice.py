@@ -1,4 +1,7 @@
-"""Advice that works when it is pasted: a `memcli VERB` in a hint or a note carries the store and tenant of the call."""
+"""Advice that works when it is pasted: a `memcli VERB` in a hint or a note carries the store and tenant of the call.
+
+What of a path may be said, in advice and in an error, is settled here too.
+"""
 
 from memcli.base import files
 
@@ -8,6 +11,8 @@ if TYPE_CHECKING:
 
 _MEMCLI = "memcli "
 _LONG = 16  # no key of a vendor is shorter, and none is only words
+_BREAKS = dict.fromkeys(map(ord, "-_"), "/")
+_NO_MARKS = dict.fromkeys(map(ord, "/_-."))
 
 
 def follow(ctx: "Context", words: str) -> str:
@@ -18,29 +23,31 @@ def follow(ctx: "Context", words: str) -> str:
     """
     if (ctx.store is None and ctx.tenant is None) or _MEMCLI not in words:
         return words
-    pieces, at = [], 0
-    while (found := words.find(_MEMCLI, at)) >= 0:
-        quoted = _past_quotes(words, at, found)
-        after = quoted or found + len(_MEMCLI)
-        pieces.append(words[at:after])
-        if not quoted and words[found - 1 : found] in ("", " ", "(", "`"):
-            given, after = _given(ctx, words, after)
-            pieces += given
-        at = after
-    return "".join((*pieces, words[at:]))
+    pieces, said, at, begins = [], 0, 0, True
+    while at < len(words):
+        if begins and (end := _past_quotes(words, at)):
+            at = end  # the next quotes may follow at once: a shell's 'a'"'"'b' is one word
+        elif begins and words.startswith(_MEMCLI, at):
+            given, end = _given(ctx, words, at + len(_MEMCLI))
+            pieces += [words[said : at + len(_MEMCLI)], *given]
+            at = said = end
+        else:
+            begins = words[at] in " (`"
+            at += 1
+    return "".join((*pieces, words[said:]))
 
 
-def _past_quotes(words: str, at: int, found: int) -> int:
-    """Where the quotes end that are open at `found`; 0 where none are. An apostrophe in a word opens none."""
-    while at < found:
-        mark = words[at]
-        if mark in "'\"" and words[at - 1 : at] in ("", " ", "("):
-            ends = [e for end in (" ", ";", ",", ")", ".") if (e := words.find(mark + end, at + 1)) >= 0]
-            end = min(ends, default=len(words) - 1 if words[at + 1 :].endswith(mark) else 0)
-            if end > found:
-                return end + 1
-            at = max(at, end)
-        at += 1
+def _past_quotes(words: str, at: int) -> int:
+    """Where the quotes end that open at `at`, as a shell reads them; 0 where none do.
+
+    A mark before a letter closes nothing: no shell's word is quoted so, but Python writes 'it\\'s' for a name.
+    """
+    mark, end = words[at], at
+    while mark in "'\"" and (end := words.find(mark, end + 1)) > 0:
+        before = words[at + 1 : end]
+        escaped = mark == '"' and (len(before) - len(before.rstrip("\\"))) % 2
+        if not escaped and not words[end + 1 : end + 2].isalnum():
+            return end + 1
     return 0
 
 
@@ -63,21 +70,33 @@ def _given(ctx: "Context", words: str, at: int) -> tuple[list[str], int]:
 
 
 def _option(flag: str, value: str | None, unsaid: str) -> list[str]:
-    """`--store PATH ` for a shell; `--store DIR ` where the path is not to be repeated, so that it finds no store."""
+    """`--store PATH ` for a shell; `--store DIR ` where the path is not to be repeated, so that it finds no store.
+
+    Nor is one that cannot be printed: shown as an escape, a line break in it would name another folder.
+    """
     if not value:
         return [] if value is None else [f"{flag} {unsaid} "]
     if flag == "--store":
         value = files.absolute(value)
-    letters = value.replace("/", "").replace("_", "").replace("-", "").replace(".", "")
-    plain = letters.isascii() and letters.isalnum()
-    # To load the scanner costs more than a whole answer, so the paths that can hold nothing go without it.
-    if not plain or any(len(run) >= _LONG for run in value.replace("-", "/").replace("_", "/").split("/")):
-        from memcli.model import redact
-
-        if redact.scan(value, families=("secret",)):
-            return [f"{flag} {unsaid} "]
+    if not value.isprintable() or masked(value) != value:
+        return [f"{flag} {unsaid} "]
     # As shlex.quote does; that module is a heavy one for a line.
-    return [f"{flag} {value if plain else _quoted(value)} "]
+    return [f"{flag} {value if _plain(value) else _quoted(value)} "]
+
+
+def masked(path: str) -> str:
+    """The path with each credential in it replaced by its kind."""
+    # To load the scanner costs more than a whole answer, so the paths that can hold nothing go without it.
+    if _plain(path) and all(len(run) < _LONG for run in path.translate(_BREAKS).split("/")):
+        return path
+    from memcli.model import redact
+
+    return str.__str__(redact.mask(path, families=("secret",)))
+
+
+def _plain(value: str) -> bool:
+    letters = value.translate(_NO_MARKS)
+    return letters.isascii() and letters.isalnum()
 
 
 def _quoted(value: str) -> str:

@@ -33,7 +33,8 @@ def edit(store: "Store", text: str, use: "Callable[[str], T]") -> "T":
         except BaseException as e:
             kept = _keep(d, name, given)
             if kept and isinstance(e, errors.MemcliError):
-                e.hint = f"your text is kept in {kept}{f'; {e.hint}' if e.hint else ''}"
+                # In quotes where a shell wants them: a folder's name is no advice.
+                e.hint = f"your text is kept in {shlex.quote(kept)}{f'; {e.hint}' if e.hint else ''}"
             raise
         finally:
             _clear(d, name)

@@ -5,7 +5,7 @@ import sys
 
 from memcli.base import errors, text
 from memcli.cli import session
-from memcli.cli.call import Context, Output
+from memcli.cli.call import Context, Output, Plain
 from memcli.model import labels
 
 TYPE_CHECKING = False
@@ -98,7 +98,7 @@ def _said(report: "Report", brought: "Brought | None" = None, *, dry_run: bool) 
             row["place"] = brought.places.get(row["line"], "")
         data |= {"read": brought.read, "dropped": brought.dropped, "faults": list(brought.faults)}
         said = f"read: {_listed(brought.read)}\n{said}"
-        notes = (*brought.faults, *notes, *(f"{n} {_DROPPED[k]}" for k, n in brought.dropped.items() if n))
+        notes = (*map(Plain, brought.faults), *notes, *(f"{n} {_DROPPED[k]}" for k, n in brought.dropped.items() if n))
     return Output(
         data,
         said,
@@ -170,7 +170,7 @@ def _opened(path: str) -> "BinaryIO":
 
 def _notes(report: "Report", places: "dict[int, str]", *, dry_run: bool) -> tuple[str, ...]:
     bad, conflicts, waiting = report.bad, report.conflicts, report.proposed
-    notes = [f"{places.get(number) or f'line {number}'}: {why}" for number, why in bad[:_SHOWN_BAD]]
+    notes: list[str] = [Plain(f"{places.get(number) or f'line {number}'}: {why}") for number, why in bad[:_SHOWN_BAD]]
     if len(bad) > _SHOWN_BAD:
         notes.append(f"{len(bad) - _SHOWN_BAD} more bad {'records' if places else 'lines'}")
     if waiting:

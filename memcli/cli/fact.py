@@ -292,8 +292,8 @@ def adopt(
 def check_clearance(fact: "Fact") -> None:
     """Raise Withheld for a fact above internal; says nothing of it."""
     if fact.sensitivity > labels.INTERNAL:
-        damaged = " (its files are damaged; see memcli doctor)" if fact.state == "damaged" else ""
-        raise errors.Withheld(f"this fact is withheld: its label is above internal{damaged}")
+        hint = f"{errors.Withheld.hint}; {_STATES['damaged']}" if fact.state == "damaged" else None
+        raise errors.Withheld("this fact is withheld: its label is above internal", hint=hint)
 
 
 _STATES = {

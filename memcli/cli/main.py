@@ -118,21 +118,31 @@ def _report(error: Exception, *, as_json: bool) -> int:
     render.prepare()
     _traceback(error)
     found = known(error)
+    path = _path(found.path)
     if as_json:
-        shape = {"code": found.code, "message": found.message, "path": found.path, "hint": found.hint}
+        shape = {"code": found.code, "message": found.message, "path": path, "hint": found.hint}
         render.say(render.encode({"format": render.FORMAT, "error": shape}) + "\n")
     else:
         render.say(getattr(found, "help_text", ""))
-        render.say(_line(found))
+        render.say(_line(found, path))
     return found.exit_code
 
 
-def _line(error: "MemcliError") -> str:
+def _path(named: str | None) -> str | None:
+    # A folder may be called after a credential; the words that `--store` got are no reason to print it.
+    if not named:
+        return named
+    from memcli.cli import advice
+
+    return advice.masked(named)
+
+
+def _line(error: "MemcliError", path: str | None) -> str:
     from memcli.base import text
 
-    path = f" ({error.path})" if error.path else ""
+    place = f" ({path})" if path else ""
     hint = f"; {error.hint}" if error.hint else ""
-    return text.one_line(f"memcli: {error.message}{path}{hint}") + "\n"
+    return text.one_line(f"memcli: {error.message}{place}{hint}") + "\n"
 
 
 def known(error: Exception) -> "MemcliError":

@@ -1,6 +1,6 @@
 """`memcli merge-driver`: what git calls when both sides changed a file of a store."""
 
-from memcli.cli.call import Context, Output
+from memcli.cli.call import Context, Output, Plain
 
 
 def merge_driver(ctx: Context, kind: str, base: str, ours: str, theirs: str, place: str) -> Output:
@@ -16,4 +16,4 @@ def merge_driver(ctx: Context, kind: str, base: str, ours: str, theirs: str, pla
     data = {"merged": done.merged, "why": done.why or None}
     if done.merged:
         return Output(data)
-    return Output(data, notes=(f"conflict left in {place}: {done.why}",), exit_code=1)
+    return Output(data, notes=(Plain(f"conflict left in {place}: {done.why}"),), exit_code=1)

@@ -169,7 +169,9 @@ def _clear_session(named: str) -> str:
 
     from memcli.cli import show
 
-    return f"a session holds it: memcli work clear --session {show.one_line(shlex.quote(named))} --yes"
+    # Shown as an escape or scrubbed, it would be the name of another session.
+    word = shlex.quote(named) if show.one_line(named) == named else "S"
+    return f"a session holds it: memcli work clear --session {word} --yes"
 
 
 def _git_notes(layer: str, proof: "Proof") -> list[str]:

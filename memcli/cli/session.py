@@ -17,7 +17,19 @@ if TYPE_CHECKING:
 
 def store(ctx: "Context") -> "Store":
     """The store that --store, MEMCLI_STORE, the nearest ancestor or the data folder names. Raises NoStore, UsageError."""
-    return folder.open_store(ctx.store, tenant=ctx.tenant)
+    try:
+        return folder.open_store(ctx.store, tenant=ctx.tenant)
+    except errors.NoStore as e:
+        if _in_the_way(e.path or ""):
+            e.hint = "a file is in the way; name a folder, or make one with: memcli init DIR"
+        raise
+
+
+def _in_the_way(path: str) -> bool:
+    """Whether the path, or what there is of the way to it, ends at something else than a folder."""
+    while not os.path.lexists(path) and path != os.path.dirname(path):
+        path = os.path.dirname(path)
+    return not os.path.isdir(path)
 
 
 def now(ctx: "Context") -> "datetime":

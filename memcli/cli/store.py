@@ -2,7 +2,7 @@
 
 from memcli.base import errors
 from memcli.cli import advice, session
-from memcli.cli.call import Context, Listing, Output
+from memcli.cli.call import Context, Listing, Output, Plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,9 +100,10 @@ def doctor(ctx: Context, *, fix: bool = False, deep: bool = False) -> Listing:
         from memcli.engine import indexing
 
         found += indexing.compare(store, fix=fix)
-    notes: list[str] = [_mended(f) for f in mended] + ([f"mended {len(mended)}"] if mended else [])
+    notes: list[str] = [_mended(ctx, f) for f in mended] + ([f"mended {len(mended)}"] if mended else [])
     notes += [] if found else ["nothing wrong"]
-    rows = [_row(ctx, f) | {"next": "", "mended": True} for f in mended] + [_row(ctx, f) for f in found]
+    rows = [_row(ctx, f) | {"detail": _detail(ctx, f), "next": "", "mended": True} for f in mended]
+    rows += [_row(ctx, f) for f in found]
     return Listing(rows, "".join(_line(ctx, f) for f in found), notes=tuple(notes))
 
 
@@ -250,7 +251,12 @@ def _line(ctx: Context, finding: "Finding") -> str:
     return f"{row['severity']}: {place}: {row['message']}{detail}; {row['next']}\n"
 
 
-def _mended(finding: "Finding") -> str:
+def _mended(ctx: Context, finding: "Finding") -> Plain:
     from memcli.engine.findings import CODES
 
-    return f"mended: {finding.path}: {finding.detail or CODES[finding.code][1]}"
+    return Plain(f"mended: {finding.path}: {_detail(ctx, finding) or CODES[finding.code][1]}")
+
+
+def _detail(ctx: Context, finding: "Finding") -> str:
+    # Of what was mended it says where the rest went; what is left has a name of the store here, which is no advice.
+    return advice.follow(ctx, finding.detail)

@@ -2,7 +2,7 @@
 
 from memcli.base import value
 from memcli.cli import session
-from memcli.cli.call import Context, Output
+from memcli.cli.call import Context, Output, Plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def sync(
         label = store.settings["sync.clearance"]
         session.confirm(f"Send this store and its whole history, up to {label} records, to {where}?", yes=yes)
         engine.agree(store, where)
-        notes = (f"this store goes to {where} from now on, with its whole history, up to {label} records",)
+        notes = (Plain(f"this store goes to {where} from now on, with its whole history, up to {label} records"),)
     done = engine.sync(store, where, message=message or "", tidy=tidy)
     text = f"sent {done.sent}, received {done.received} commits\n" if done.sent or done.received else ""
     text += f"tidied {done.tidied} bundles\n" if done.tidied else ""

@@ -2,7 +2,7 @@
 
 from memcli.base import clock, errors
 from memcli.cli import session
-from memcli.cli.call import Context, Listing, Output
+from memcli.cli.call import Context, Listing, Output, Plain
 from memcli.model import labels
 
 TYPE_CHECKING = False
@@ -184,7 +184,7 @@ def _kept(kept: "Kept") -> Output:
     notes = list(kept.notes)
     if kept.folded:
         notes.append(f"{kept.folded} older messages were summed up")
-    notes += [f"made room: {_name(h)} is gone" for h in kept.evicted]
+    notes += [Plain(f"made room: {_name(h)} is gone") for h in kept.evicted]
     data = {
         "how": kept.how,
         "id": kept.held.id,

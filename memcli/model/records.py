@@ -193,22 +193,25 @@ class SourceRecord(Value):
 
 
 def source(text: str) -> Source:
-    """`KIND:ID` or a bare KIND as a Source; an address (`https://...`) is one of kind url, and a word that is no kind the
-    id of an unknown source.
+    """`KIND:ID` or a bare KIND as a Source; an address (`SCHEME://...`) is one of kind url whatever its scheme, unless a
+    kind stands before it (`file:https://...`), and a word that is no kind the id of an unknown source.
 
     Raises UsageError, and SecretFound for a credential: a source says who, and is shown wherever its record is.
     """
     from memcli.model import redact  # a miss of `fact get` reads records and masks nothing
 
     for found in redact.scan(text, families=("secret",)):
-        raise errors.SecretFound(f"source holds what looks like a credential ({found.kind})", hint="name it KIND:ID")
+        what = "password" if found.kind == "password" else "credential"
+        raise errors.SecretFound(
+            f"source holds what looks like a credential ({found.kind})", hint=f"name it without the {what}"
+        )
     if not text.strip() or len(text) > 500 or not text.isprintable():
         raise errors.UsageError("the source is blank, too long or has control characters", hint="--source KIND:ID")
     kind, colon, name = text.partition(":")
-    if kind in labels.KIND_TRUST:
-        return Source(id=name.strip() or kind, kind=kind)
     if name.startswith("//"):
         return Source(id=text.strip(), kind="url")
+    if kind in labels.KIND_TRUST:
+        return Source(id=name.strip() or kind, kind=kind)
     if colon:
         raise errors.UsageError(
             "unknown kind of source", hint=f"KIND:ID with KIND one of: {', '.join(labels.KIND_TRUST)}"

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from support import NOW, Box, Ran, call
 
 from memcli.cli import advice
@@ -155,6 +157,12 @@ def test_what_the_environment_names_is_not_repeated(away: Box, monkeypatch: pyte
         ),
         ('there is "it\'s memcli doctor"', 'there is "it\'s memcli doctor"'),
         ("what is said of 'a memcli b' sweep has seen", "what is said of 'a memcli b' sweep has seen"),
+        ("there is 'it\\'s \"a\" memcli sweep now'", "there is 'it\\'s \"a\" memcli sweep now'"),
+        ('there is "it\'s \\\\"; memcli sweep', 'there is "it\'s \\\\"; memcli --store /s sweep'),
+        (
+            "the users' memcli sweep, Anna's memcli doctor",
+            "the users' memcli --store /s sweep, Anna's memcli --store /s doctor",
+        ),
         ("memcli --store DIR audit", "memcli --store DIR audit"),
         ("memcli --tenant a init", "memcli --store /s --tenant a init"),
         ("memcli init --git, or git init", "memcli --store /s init --git, or git init"),
@@ -187,3 +195,144 @@ def test_a_name_in_a_note_is_left_as_it_is(away: Box) -> None:
     assert f"look at them with: memcli --store {shlex.quote(str(away.root))} review list" in ran.err
     ran = call(away.words("forget", "basis", "--purge", "--yes"))
     assert "named by: run memcli doctor --fix; memcli --store " in ran.err
+
+
+@given(
+    st.lists(st.sampled_from([" ", "'", '"', "\\", "memcli sweep", "a", "(", "`", ";", ")"]), min_size=1).map("".join)
+)
+@example("a' memcli sweep now")
+@example("'memcli sweep now")
+def test_a_shell_reads_the_same_name_in_advice_that_is_completed(name: str) -> None:
+    then = advice.follow(Context(store="/s"), f"memcli fact confirm {shlex.quote(name)} --yes")
+    assert shlex.split(then) == ["memcli", "--store", "/s", "fact", "confirm", name, "--yes"]
+
+
+def test_a_key_with_quotes_and_a_verb_is_the_key_in_what_audit_advises(
+    away: Box, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away.set("a' memcli sweep now", "nobody said this of it", "--source", "unknown:unknown")
+    then = call([*away.words("audit", "--kind", "unsourced", "--json")]).data["findings"][0]["next"]
+    assert shlex.split(then) == ["memcli", "--store", str(away.root), "fact", "confirm", "a' memcli sweep now"]
+    monkeypatch.chdir(tmp_path / "other")
+    assert call(["--now", NOW, *shlex.split(then)[1:]]).code == 0
+
+
+def test_a_session_with_quotes_and_a_verb_is_the_session_in_what_a_proof_advises(away: Box) -> None:
+    away.ok("work", "set", "--session", "q' memcli sweep now", "kk", "v1 secret words in it")
+    away.set("kk", "v1 secret words in it")
+    ran = call(away.words("forget", "kk", "--purge", "--yes", "--prove"))
+    said = next(line for line in ran.err.splitlines() if line.startswith("a session holds it: "))
+    argv = shlex.split(said.removeprefix("a session holds it: "))
+    assert argv[1:] == [*("--store", str(away.root), "work", "clear", "--session", "q' memcli sweep now", "--yes")]
+    assert call(["--now", NOW, *argv[1:]]).out == "cleared 1\n"
+
+
+def test_a_session_that_cannot_be_printed_is_not_made_another_one(away: Box) -> None:
+    away.ok("work", "set", "--session", "a\tb", "kk", "v1 secret words in it")
+    away.set("kk", "v1 secret words in it")
+    ran = call(away.words("forget", "kk", "--purge", "--yes", "--prove"))
+    given = f"memcli --store {shlex.quote(str(away.root))}"
+    assert f"a session holds it: {given} work clear --session S --yes\n" in ran.err
+
+
+def test_a_key_that_made_room_is_named_as_it_is(away: Box) -> None:
+    with (away.root / "memcli.toml").open("a") as f:
+        f.write("\n[working]\nmax_entries = 1\n")
+    away.ok("work", "set", "--session", "s", "run memcli sweep daily", "v")
+    ran = call(away.words("work", "set", "--session", "s", "b", "v"))
+    assert ran.err == "made room: run memcli sweep daily is gone\n"
+
+
+def test_a_file_that_could_not_be_imported_is_named_as_it_is(away: Box, tmp_path: Path) -> None:
+    brain = tmp_path / "brain"
+    brain.mkdir()
+    (brain / "semantic.json").write_text('{"nodes": [{"concept": "a", "content": "b"}, 3]}')
+    (brain / "run memcli sweep daily.json").write_text('{"nodes": [3]}')
+    ran = call(away.words("import", "cognitive-core", str(brain / "run memcli sweep daily.json")))
+    assert "run memcli sweep daily.json" in ran.err
+
+
+def test_a_place_of_a_conflict_is_named_as_it_is(away: Box, tmp_path: Path) -> None:
+    for name in ("base", "ours", "theirs"):
+        (tmp_path / name).write_text(f"---\nkey: k\n---\n\n{name}\n")
+    files = [str(tmp_path / name) for name in ("base", "ours", "theirs")]
+    ran = call(away.words("merge-driver", "fact", *files, "facts/run memcli sweep daily.md"))
+    assert (ran.code, "conflict left in facts/run memcli sweep daily.md: " in ran.err) == (1, True)
+
+
+def test_a_kept_text_in_a_folder_like_a_command_is_where_the_error_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMCLI_SOURCE", "user:keeper")
+    monkeypatch.setenv("VISUAL", f"sh {tmp_path / 'edit.sh'}")
+    (tmp_path / "edit.sh").write_text(f'echo "{MADE}" > "$1"\n')
+    box = Box(tmp_path / "run memcli sweep daily")
+    assert call(["init", str(box.root)]).code == 0
+    box.set("k", "v")
+    hint = call(box.words("fact", "edit", "k", "--json")).error["hint"]
+    kept = shlex.split(hint.removeprefix("your text is kept in "))[0].rstrip(";")
+    assert Path(kept).parent == box.root / ".memcli"
+    assert Path(kept).is_file()
+
+
+def test_a_damaged_fact_is_advised_of_in_its_store(away: Box) -> None:
+    away.set("b", "v")
+    (away.root / "facts" / "b.meta.json").write_text("{")
+    ran = call([*away.words("fact", "get", "b", "--json")])
+    given = f"memcli --store {shlex.quote(str(away.root))}"
+    assert ran.error["message"] == "this fact is withheld: its label is above internal"
+    assert ran.error["hint"] == f"--reveal shows it; its files are damaged; see {given} doctor"
+
+
+def test_what_was_mended_says_where_the_rest_went_in_this_store(away: Box) -> None:
+    away.set("a", "v")
+    text = (away.root / "facts" / "a.md").read_text()
+    (away.root / "facts" / "run memcli sweep x.md").write_text(text.replace("v", "w"))
+    ran = call(away.words("doctor", "--fix", "--json"))
+    given = f"memcli --store {shlex.quote(str(away.root))}"
+    rows = [row for row in ran.data if row.get("mended")]
+    assert [row["path"] for row in rows] == ["facts/run memcli sweep x.md"]
+    assert rows[0]["detail"].endswith(f": {given} fact history KEY")
+    assert "mended: facts/run memcli sweep x.md: " in ran.err
+    assert f": {given} fact history KEY\n" in ran.err
+
+
+def test_a_setting_like_a_command_is_named_as_it_is(away: Box) -> None:
+    with (away.root / "memcli.toml").open("a") as f:
+        f.write('\n["run memcli sweep daily"]\na = 1\n')
+    details = [row["detail"] for row in call(away.words("doctor", "--json")).data]
+    assert any("run memcli sweep daily" in detail for detail in details)
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_credential_in_a_path_is_in_no_error(more: list[str], tmp_path: Path) -> None:
+    for named in (tmp_path / MADE, tmp_path / MADE / "below"):
+        ran = call(["--store", str(named), "fact", "list", *more])
+        assert ran.code == 3
+        assert MADE not in ran.err
+        assert f"{tmp_path}/[AWS_KEY]" in ran.err
+        assert "memcli --store DIR init" in ran.err
+
+
+def test_a_path_that_cannot_be_printed_is_not_made_another_one(tmp_path: Path) -> None:
+    for name in ("a\nb", "a\x1bb", "a\u202eb"):
+        ran = call(["--store", str(tmp_path / name), "fact", "list"])
+        assert "memcli --store DIR init" in ran.err
+
+
+@pytest.mark.parametrize("by", ["--store", "MEMCLI_STORE"])
+def test_where_a_file_is_in_the_way_another_folder_is_advised(
+    by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "nowhere").symlink_to("gone")
+    for name in ("file", "file/below", "file/far/below", "nowhere"):
+        argv = ["--store", str(tmp_path / name)] if by == "--store" else []
+        monkeypatch.setenv("MEMCLI_STORE", str(tmp_path / name))
+        ran = call([*argv, "fact", "list"])
+        assert ran.code == 3
+        assert ran.err.endswith("; a file is in the way; name a folder, or make one with: memcli init DIR\n")
+        assert call(["init", str(tmp_path / f"dir for {name.replace('/', ' ')}")]).code == 0
+    for name in (".", "not yet", "not/yet"):
+        monkeypatch.setenv("MEMCLI_STORE", str(tmp_path / name))
+        assert "make one with: memcli init" in call(["fact", "list"]).err

@@ -100,7 +100,8 @@ def test_a_folder_that_is_no_store_is_an_error_that_names_init_and_stays_as_it_i
         path.write_text("kept")
     ran = call(["--store", str(path), *words, "--json"], stdin=b'{"kind": "fact", "key": "k", "text": "v"}')
     assert (ran.code, ran.out, ran.error["code"]) == (3, "", "no_store")
-    assert ran.error["hint"] == f"make one with: memcli --store {path} init"
+    way = "a file is in the way; name a folder, or make one with: memcli init DIR"
+    assert ran.error["hint"] == (way if kind == "file" else f"make one with: memcli --store {path} init")
     assert ran.error["path"] == str(path)
     assert (
         sorted(p.name for p in tmp_path.rglob("*"))
