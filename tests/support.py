@@ -140,7 +140,7 @@ class Box:
     def run(self, *argv: str, now: str | None = None, stdin: bytes = b"") -> Ran:
         """A call in this process; what a person decides is decided by one, unless it says by whom.
 
-        What is advised is given as it is where nobody names the store on the command line: tests/cli/test_follow.py.
+        What is advised is given as it is where nobody names the store on the command line: tests/cli/test_advice.py.
         """
         if argv[:2] in DECISIONS and "--by" not in argv and "MEMCLI_SOURCE" not in os.environ:
             argv = (*argv[:2], "--by", "user:keeper", *argv[2:])
