@@ -51,7 +51,9 @@ def status(ctx: Context) -> Output:
     from memcli.engine import stores
 
     found = stores.status(session.store(ctx), session.now(ctx))
-    return Output(found, _lines(found))
+    notes = [f"{found['by_hand']} made or edited by hand: memcli review list"] if found["by_hand"] else []
+    notes += [f"{found['damaged']} damaged: memcli doctor"] if found["damaged"] else []
+    return Output(found, _lines(found), notes=tuple(notes))
 
 
 def stats(ctx: Context, *, retrieval: bool = False, since: str | None = None, days: int | None = None) -> Output:

@@ -336,3 +336,12 @@ def test_where_a_file_is_in_the_way_another_folder_is_advised(
     for name in (".", "not yet", "not/yet"):
         monkeypatch.setenv("MEMCLI_STORE", str(tmp_path / name))
         assert "make one with: memcli init" in call(["fact", "list"]).err
+
+
+def test_status_says_where_to_look_next(box: Box) -> None:
+    box.set("vault", "red")
+    assert box.ok("status").err == ""
+    box.md("vault").write_bytes(box.md("vault").read_bytes() + b"more\n")
+    assert box.ok("status").err == "1 made or edited by hand: memcli review list\n"
+    box.md("vault").write_bytes(b"\xff")
+    assert box.ok("status").err == "1 damaged: memcli doctor\n"
