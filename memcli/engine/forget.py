@@ -60,7 +60,7 @@ def forget(
     if prove and not purge:
         raise errors.UsageError("only what is purged can be proved to be gone", hint="--purge --prove")
     if purge and not dry_run:
-        gate.check_person("erases for good")
+        gate.check_person("erases for good", store)
     what = _what(store, ref, purge)
     if purge:
         erase.check_readable(store, {key for key, _ in what.said if key})
@@ -96,8 +96,7 @@ def restore(store: "Store", ref: str, *, now: datetime, include_forgotten: bool 
     Raises NotFound, Exists (the key has another value), UsageError when several values could be meant, Purged, Refused
     (an agent undoes no decision: what was purged or rejected).
     """
-    if include_forgotten:
-        gate.check_person("brings back what was purged")
+    gate.check_again(store, include_forgotten)
     with store.writing() as w:
         if ids.valid(ref):
             found = _former_episode(store, ref)

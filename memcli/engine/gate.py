@@ -46,17 +46,32 @@ def check(judge: Source, record: "Fact | Episode | Procedure", *, gone: Fact | N
 
 
 def own(judge: Source, record: "Fact | Episode | Procedure") -> bool:
-    """True when a source other than a person decides on what it said itself, under its own name or in a session."""
-    return judge.kind not in policy.PEOPLE and judge.id in (record.source.id, getattr(record, "agent", ""))
+    """True when a source other than a person decides on what it said itself, under its own name, in a session or as one
+    of several. Who brought an import is not kept, so of that it may be anybody."""
+    if judge.kind in policy.PEOPLE:
+        return False
+    said = {o.source for o in getattr(record, "confirmations", ())}
+    mine = judge.id in (record.source.id, getattr(record, "agent", "")) or str(judge) in said
+    return mine or (bool(record.source.via) and judge.kind != "unknown")  # who does not say who he is only looks
 
 
-def check_person(what: str) -> None:
-    """Raise Refused when MEMCLI_SOURCE names somebody and no person. what: that only a person does, in words.
+def check_person(what: str, store: "Store | None" = None) -> None:
+    """Raise Refused when MEMCLI_SOURCE names somebody and no person, or one whom the store blocks. what: that only a person
+    does, in words.
 
     For verbs that take no `--by`: who names nobody is whoever holds the files.
     """
-    if intake.default_source("user").kind not in policy.PEOPLE:
+    found = intake.default_source("user")
+    if found.kind not in policy.PEOPLE:
         raise errors.Refused(f"only a person {what}", hint="MEMCLI_SOURCE=user:NAME")
+    if store is not None and found.id in store.blocked():
+        raise errors.Refused(f"only a person who is not blocked {what}", hint="MEMCLI_SOURCE=user:NAME")
+
+
+def check_again(store: "Store", include_forgotten: bool) -> None:
+    """Raise Refused when other than a person brings back what was purged."""
+    if include_forgotten:
+        check_person("brings back what was purged", store)
 
 
 def check_trust(store: "Store", name: str, by: str | None, default_kind: str) -> None:

@@ -48,7 +48,7 @@ def allow(store: "Store", name: str) -> str:
     names none, Refused for an agent."""
     from memcli.engine import gate
 
-    gate.check_person("allows a command or a host")
+    gate.check_person("allows a command or a host", store)
     said = endpoint(store) if name == ENDPOINT else str(store.settings[name])
     if not said.strip():
         raise errors.UsageError(f"{name} names nothing", hint="set it in memcli.toml first")

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from memcli.base import errors, ids
 from memcli.base.value import Value, value
-from memcli.engine import hearsay, incoming, lineage, promotion, remember
-from memcli.model import labels, policy, sidecar
+from memcli.engine import gate, hearsay, incoming, lineage, promotion, remember, sourcing
+from memcli.model import policy, sidecar
 from memcli.model.records import Episode, Fact, Procedure, SourceRecord
 from memcli.store import archive, episodes, facts, monthly, procedures, sources
 
@@ -81,6 +81,7 @@ class Loader:
         dry_run: bool = False,
         include_forgotten: bool = False,
     ) -> None:
+        gate.check_again(store, include_forgotten)
         self.store, self.now, self.trusted, self.supersede, self.dry_run = store, now, trusted, supersede, dry_run
         self.gated = not trusted and promotion.gated(store, "import")
         if supersede and self.gated:
@@ -389,9 +390,7 @@ class Loader:
     def _put_source(self, record: SourceRecord) -> None:
         self._known = self._known or {s.id: s for s in sources.every(self.store)}
         old = self._known.get(record.id)
-        if not self.trusted:
-            # Nobody else's file may say whom to trust, nor silence a source by blocking it.
-            record = old or record.replace(trust=labels.KIND_TRUST[record.kind], list="")
+        record = sourcing.imported(self.store, old, record, trusted=self.trusted)
         if old != record and not self.dry_run:
             with self.store.writing(patient=True) as w:
                 sources.put(w, record)

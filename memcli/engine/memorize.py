@@ -82,6 +82,10 @@ def run(
     tags, modality = intake.several(tags, "tags"), labels.modality(modality)
     if session:
         work.new_session_id(session)
+    if include_forgotten:
+        from memcli.engine import gate
+
+        gate.check_again(store, include_forgotten)
     matter = records.DEFAULT_IMPORTANCE if importance is None else labels.unit(importance, "importance")
     texts = {"text": intake.clean(text), "tags": intake.clean("\n".join(tags)), "agent": agent, "modality": modality}
     taken = intake.take(

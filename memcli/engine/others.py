@@ -106,7 +106,7 @@ def _proposal_back(w: "Writing", ref: str, again: bool) -> Fact | None:
             if found is None:
                 continue
             if row["reason"] == proposals.REJECTED:
-                gate.check_person("brings up again what was rejected")
+                gate.check_person("brings up again what was rejected", w.store)
             erase.check(w, facts.LAYER, found.key, found.text, again=again)
             live = proposals.find(w.store, found.key, found.text)
             if live is not None and live.id != found.id:

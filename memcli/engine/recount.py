@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict
 
     from memcli.model.labels import Sensitivity
-    from memcli.store.folder import Store
+    from memcli.store.folder import Store, Writing
 
     class EpisodeFields(TypedDict, total=False):
         """What `add_episode` takes beside the text."""
@@ -102,12 +102,19 @@ def add_episode(
         **_rebuild(given, taken.texts),
     )
     with store.writing() as w:
-        said = episode.text or episode.task
-        if store.check_forgotten(episodes.LAYER, "", said, again=include_forgotten):
-            from memcli.store import tombstones
-
-            tombstones.lift(w, episodes.LAYER, "", said)
+        _check_forgotten(w, episode.text or episode.task, again=include_forgotten)
         return episodes.append(w, episode), taken.notes
+
+
+def _check_forgotten(w: "Writing", said: str, *, again: bool) -> None:
+    if again:
+        from memcli.engine import gate
+
+        gate.check_again(w.store, again)
+    if w.store.check_forgotten(episodes.LAYER, "", said, again=again):
+        from memcli.store import tombstones
+
+        tombstones.lift(w, episodes.LAYER, "", said)
 
 
 def _typed(name: str, item: object) -> object:

@@ -103,6 +103,10 @@ def set_fact(
         "check": None if check is None else _check(check),
         "source": None if source is None else records.source(source),
     }
+    if include_forgotten:
+        from memcli.engine import gate
+
+        gate.check_again(store, include_forgotten)
     given = {k: v for k, v in named.items() if v is not None}
     for name in _TEXTS & given.keys():
         given[name] = intake.words(given[name], name)

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from memcli.engine import intake
+from memcli.engine import gate, intake
 from memcli.model import keys, labels, records
 from memcli.model.records import SourceRecord
 from memcli.store import sources
@@ -33,3 +33,17 @@ def change(store: "Store", name: str, changes: dict[str, object], *, now: dateti
         if "kind" in changes and "trust" not in changes and record.kind != start.kind:
             record = record.replace(trust=labels.KIND_TRUST[kind])
         return record, sources.put(w, record)
+
+
+def imported(store: "Store", old: SourceRecord | None, said: SourceRecord, *, trusted: bool) -> SourceRecord:
+    """What an import makes of a source that a file describes. old: as it is recorded here.
+
+    Nobody else's file may say whom to trust, nor silence a source by blocking it. Raises Refused where one's own does and
+    an agent brings it.
+    """
+    plain = old or said.replace(trust=labels.KIND_TRUST[said.kind], list="")
+    if not trusted:
+        return plain
+    if (said.kind, said.trust, said.list) != (plain.kind, plain.trust, plain.list):
+        gate.check_person("says how far a source is trusted", store)
+    return said

@@ -80,7 +80,7 @@ def agree(store: "Store", url: str) -> None:
     Raises Refused for an agent."""
     from memcli.engine import gate
 
-    gate.check_person("agrees to where the store goes")
+    gate.check_person("agrees to where the store goes", store)
     permits.allow(store, _agreement(store, url))
 
 

@@ -108,13 +108,11 @@ class Rejected:
         self._store, self._names = store, frozenset(archive.names(store, LAYER, "trash"))
 
     def find(self, identity: tuple[str, str]) -> str:
-        """The id of the rejected one; "" unless a no is the last that became of it."""
+        """The id of the last one that was; "" for none. What became of the same words since takes no no back."""
         names = [_name(*identity, hidden=hidden) for hidden in (False, True)] if self._names else []
         rows = [row for n in names if n in self._names for row in archive.read(self._store, LAYER, n, "trash")]
-        if not rows:
-            return ""
-        last = sorted(rows, key=lambda row: str(row["at"]))[-1]
-        return str(last["meta"]["id"]) if last["reason"] == REJECTED and _of_import(facts.from_row(last)) else ""
+        refused = [r for r in rows if r["reason"] == REJECTED and _of_import(facts.from_row(r))]
+        return str(max(refused, key=lambda row: row["at"])["meta"]["id"]) if refused else ""
 
 
 def _of_import(fact: Fact | None) -> bool:

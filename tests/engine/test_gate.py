@@ -1,6 +1,7 @@
 """Who may decide: a person, or another agent than the one that proposed; nobody on his own trust."""
 
 import contextlib
+import json
 import shutil
 from pathlib import Path
 
@@ -191,3 +192,83 @@ def test_an_agent_that_takes_over_a_hand_edit_speaks_for_itself(asked: Box, monk
         assert asked.run(*how).code == 0
         assert str(asked.fact("database").source) == "agent:other"
         monkeypatch.delenv("MEMCLI_SOURCE")
+
+
+# Ways round the gate that were found and closed.
+
+
+@pytest.fixture
+def imported(box: Box) -> Box:
+    """A proposal that agent:m has imported, from a file that names nobody."""
+    path = box.root.parent / "rows.jsonl"
+    path.write_text('{"kind": "fact", "key": "deploy target", "text": "Render", "sensitivity": "internal"}\n')
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MEMCLI_SOURCE", "agent:m")
+        box.ok("import", "jsonl", str(path))
+    return box
+
+
+@pytest.mark.parametrize("who", ["agent:m", "agent:other"])
+def test_what_came_by_import_is_decided_by_a_person(imported: Box, monkeypatch: pytest.MonkeyPatch, who: str) -> None:
+    monkeypatch.setenv("MEMCLI_SOURCE", who)
+    assert imported.run("review", "accept", "deploy target", "--by", who).code == 6
+    done = imported.ok("review", "accept", "--all", "--via", "import", "--yes", "--by", who, "--json").data
+    assert (done["accepted"], done["left"]) == (0, 1)
+    imported.ok("review", "accept", "deploy target", "--by", "user:anna")
+
+
+def test_whoever_has_said_it_too_does_not_decide(box: Box) -> None:
+    for who, run in (("agent:a", "r1"), ("agent:b", "r2")):
+        box.ok("remember", "The port is 8080.", "--session", run, "--source", who)
+    assert box.run("review", "accept", "port", "--by", "agent:b").code == 6
+    box.ok("review", "accept", "port", "--by", "agent:c")
+
+
+@pytest.mark.parametrize("who", ["agent:m", "agent:new", "user:banned"])
+def test_no_file_of_an_agent_says_whom_to_trust(box: Box, monkeypatch: pytest.MonkeyPatch, who: str) -> None:
+    for name in ("m", "banned"):
+        box.ok("source", "block", name)
+    path = box.root.parent / "sources.jsonl"
+    rows = [
+        {"kind": "source", "id": who.partition(":")[2], "source_kind": "agent", "trust": 1.0, "list": "allow"},
+        {"kind": "fact", "key": "k", "text": "v"},
+    ]
+    path.write_text("".join(json.dumps(r | {"first_seen_at": "2026-01-01T00:00:00Z"}) + "\n" for r in rows))
+    monkeypatch.setenv("MEMCLI_SOURCE", who)
+    before = box.data("source", "list")
+    done = box.run("import", "jsonl", str(path), "--trusted")
+    assert "only a person" in done.out + done.err
+    assert [r for r in box.data("source", "list") if r["id"] in ("m", "new", "banned")] == [
+        r for r in before if r["id"] in ("m", "new", "banned")
+    ]
+    monkeypatch.setenv("MEMCLI_SOURCE", "user:anna")
+    box.ok("import", "jsonl", str(path), "--trusted")
+
+
+@pytest.mark.parametrize("who", ["agent:bot", "user:banned"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fact", "set", "gone", "the old value"),
+        ("episode", "add", "the old value"),
+        ("remember", "the old value", "--session", "s"),
+        ("procedure", "propose", "gone", "--step", "A: do"),
+        ("import", "jsonl", "rows.jsonl"),
+    ],
+    ids=" ".join,
+)
+def test_nobody_but_a_person_brings_back_what_was_purged(
+    box: Box, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], who: str
+) -> None:
+    box.set("gone", "the old value")
+    box.ok("forget", "gone", "--purge", "--yes")
+    box.ok("source", "block", "banned")
+    (box.root.parent / "rows.jsonl").write_text('{"kind": "fact", "key": "gone", "text": "the old value"}\n')
+    monkeypatch.chdir(box.root.parent)
+    monkeypatch.setenv("MEMCLI_SOURCE", who)
+    before = box.tree()
+    assert box.run(*words, "--include-forgotten").code == 6
+    assert box.run("forget", "gone", "--purge", "--yes").code == 6
+    assert box.tree() == before
+    monkeypatch.setenv("MEMCLI_SOURCE", "user:anna")
+    box.ok(*words, "--include-forgotten")

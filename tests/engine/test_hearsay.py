@@ -418,6 +418,26 @@ def test_a_no_to_what_was_observed_keeps_no_import_out_nor_the_other_way_round(b
     assert bring(box, fact()) == {"updated": 1}
 
 
+@pytest.mark.parametrize("then", ["rejected", "forgotten", "expired"])
+def test_what_becomes_of_the_same_words_since_takes_no_no_back(
+    box: Box, monkeypatch: pytest.MonkeyPatch, then: str
+) -> None:
+    bring(box, fact())
+    box.ok("review", "reject", "deploy target")
+    remember(box, "b")
+    if then == "rejected":
+        box.ok("review", "reject", "deploy target")
+    elif then == "forgotten":
+        monkeypatch.setenv("MEMCLI_SOURCE", "agent:m")
+        box.ok("forget", the_one(box).id, "--yes")
+        monkeypatch.delenv("MEMCLI_SOURCE")
+    else:
+        box.ok("--now", "2027-12-01T00:00:00Z", "sweep", "--yes")
+    assert not waiting(box)
+    assert "proposed" not in bring(box, fact())
+    assert not waiting(box)
+
+
 def test_a_backup_of_ones_own_brings_it_up_again(box: Box) -> None:
     bring(box, fact())
     box.ok("review", "reject", "deploy target")
