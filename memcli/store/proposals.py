@@ -28,8 +28,9 @@ _PARTS = ("proposed", "facts")
 
 
 def same(key: str, text: str) -> tuple[str, str]:
-    """Key and text with their wording normalised: case, white space, quotes and the final stop do not count."""
-    return _wording(key), _wording(text)
+    """Key and text with their wording normalised: case, white space, quotes, the final stop and letters of the text that
+    nobody sees do not count."""
+    return _wording(key), _wording(_visible(text))
 
 
 def find(store: "Store", key: str, text: str) -> Fact | None:
@@ -184,6 +185,15 @@ def file_name(fact: Fact) -> str:
 def _name(key: str, text: str, *, hidden: bool) -> str:
     digest = sha256.hexadecimal(f"{key}\n{text}".encode())[:12]
     return f"{keys.hidden_name(key) if hidden else keys.file_name(key)}--{digest}"
+
+
+def _visible(text: str) -> str:
+    """Without letters that nobody sees (Unicode's Cf: zero width, soft hyphens, marks of direction)."""
+    if text.isascii():
+        return text
+    import unicodedata
+
+    return "".join(c for c in text if unicodedata.category(c) != "Cf") or text
 
 
 def _wording(text: str) -> str:

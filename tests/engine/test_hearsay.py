@@ -418,6 +418,13 @@ def test_a_no_to_what_was_observed_keeps_no_import_out_nor_the_other_way_round(b
     assert bring(box, fact()) == {"updated": 1}
 
 
+@pytest.mark.parametrize("text", ["Fly\u200b.io", "F\u00adly.io", "\u2066Fly.io\u2069", "Fly.io\ufeff"])
+def test_letters_that_nobody_sees_make_no_other_text(box: Box, text: str) -> None:
+    bring(box, fact())
+    box.ok("review", "reject", "deploy target")
+    assert "proposed" not in bring(box, fact(text=text))
+
+
 @pytest.mark.parametrize("then", ["rejected", "forgotten", "expired"])
 def test_what_becomes_of_the_same_words_since_takes_no_no_back(
     box: Box, monkeypatch: pytest.MonkeyPatch, then: str
