@@ -55,7 +55,9 @@ def find(store: "Store", ref: str, *, purge: bool = False) -> Other | None:
 
 
 def carry_out(w: "Writing", what: Other, now: datetime, *, purge: bool, tombstone: bool) -> int:
-    """Take it out, and with purge erase it; how many tombstones are new."""
+    """Take it out, and with purge erase it; how many tombstones are new. Raises Refused where an agent takes a no away."""
+    if any(isinstance(p, Procedure) and p.state == "rejected" for p in what.gone):
+        gate.check_person("takes away a procedure that was rejected", w.store)  # it could be proposed again
     buried = tombstones.add(w, what.buried, now) if purge and tombstone else 0
     if what.layer == procedures.LAYER and what.gone:
         procedures.remove(w, [_whole(p, now) for p in what.gone if isinstance(p, Procedure)], now)

@@ -224,6 +224,20 @@ def test_whoever_has_said_it_too_does_not_decide(box: Box) -> None:
     box.ok("review", "accept", "port", "--by", "agent:c")
 
 
+def test_no_agent_takes_a_rejected_procedure_away_to_propose_it_again(
+    box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box.ok("procedure", "propose", "way", "--step", "A: do")
+    box.ok("procedure", "reject", "way", "--by", "user:anna")
+    monkeypatch.setenv("MEMCLI_SOURCE", "agent:bot")
+    before = box.tree()
+    assert box.run("forget", "way", "--yes").code == 6
+    assert box.run("procedure", "propose", "way", "--step", "A: do").code == 5
+    assert box.tree() == before
+    monkeypatch.delenv("MEMCLI_SOURCE")
+    box.ok("forget", "way", "--yes")
+
+
 @pytest.mark.parametrize("who", ["agent:m", "agent:new", "user:banned"])
 def test_no_file_of_an_agent_says_whom_to_trust(box: Box, monkeypatch: pytest.MonkeyPatch, who: str) -> None:
     for name in ("m", "banned"):
