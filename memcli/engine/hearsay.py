@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Identity = tuple[str, str]
 
 
-_MOST_LATER = 20_000
+_MOST_LATER, _MOST_LATER_LETTERS = 20_000, 1 << 24
 _READABLE = ("ok", "drift", "bare")
 
 
@@ -79,7 +79,8 @@ class Tray:
 
         What names a line to come waits for the `last` flush, or until too much of it is held.
         """
-        if last or len(self._later) >= _MOST_LATER:
+        much = len(self._later) >= _MOST_LATER or sum(len(f.text) for _, f in self._later) >= _MOST_LATER_LETTERS
+        if last or much:
             self.rows, self._later = [*self.rows, *self._later], []
         rows, self.rows = self.rows, []
         if not rows:
