@@ -146,12 +146,13 @@ class Loader:
             loose=tray.names.loose,
         )
 
-    def _forgotten(self, layer: str, key: str, text: str) -> bool:
-        """True for what was purged and must not come back with this import."""
+    def _forgotten(self, layer: str, key: str, text: str, said: object = None) -> bool:
+        """True for what was purged and must not come back with this import. said: the id that others may name it by."""
         if self._tombstones is None or not self._tombstones.hold(layer, key, text):
             return False
         if not self._include_forgotten:
             self.purged += 1
+            self._tray.names.lose(said)
             return True
         if not self.dry_run:
             from memcli.store import tombstones
@@ -167,7 +168,7 @@ class Loader:
         elif kind == "episode":
             self._take_episode(raw, is_long=is_long)
         elif kind == "proposal":
-            self._propose(number, self._reader.fact(raw), raw.get("id"))
+            self._propose(number, self._reader.fact(raw).replace(supersedes=""), raw.get("id"))
         elif kind == "procedure":
             self._put_procedure(number, self._reader.procedure(raw))
         elif kind == "source":
@@ -179,11 +180,10 @@ class Loader:
         fact = self._reader.fact(raw)
         if is_long or fact.header or fact.relations:
             incoming.check_storable(facts.encode, fact)
-        if self._forgotten(facts.LAYER, fact.key, fact.text):
+        if self._forgotten(facts.LAYER, fact.key, fact.text, raw.get("id")):
             return
-        archived = raw.get("archived")
-        if archived is not None:
-            self._tray.names.learn(raw.get("id"), fact, former=True)
+        if (archived := raw.get("archived")) is not None:
+            self._tray.names.lose(raw.get("id"))
             self._take_former(fact, archived)
             return
         if self.gated:
@@ -340,14 +340,14 @@ class Loader:
 
     def _propose(self, number: int, made: Fact, said: object) -> None:
         """Propose it, or add to the same proposal here: the stricter label, and from one's own backup its witnesses."""
-        made = made.replace(supersedes="")
         incoming.check_storable(facts.encode, made)
-        if not self._forgotten(facts.LAYER, made.key, made.text):
+        if not self._forgotten(facts.LAYER, made.key, made.text, said):
             self._wait(number, made, said)
 
     def _wait(self, number: int, made: Fact, said: object) -> None:
         if self.gated and policy.expired(made, self.now):
             self.left_out += 1  # a former value, though nobody has swept it out
+            self._tray.names.lose(said)
         else:
             self._tray.add(number, made, said)
 

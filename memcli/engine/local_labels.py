@@ -5,7 +5,7 @@ holds, and the copy in the trash would come back under its old label.
 """
 
 from memcli.engine import outgoing
-from memcli.model import labels, sidecar
+from memcli.model import keys, labels, sidecar
 from memcli.store import archive, episodes, facts, procedures, proposals
 
 TYPE_CHECKING = False
@@ -41,10 +41,26 @@ def carry(w: "Writing", head: str, known: tuple[str, ...]) -> int:
 
 def _stricter(row: "dict[str, Any]", layer: str, name: str, strictest: "dict[tuple[str, str], Sensitivity]") -> bytes:
     """The line that says it anew under a stricter label; empty where it is strict enough. The last line of an id holds."""
-    least = strictest.get((layer, str(row["meta"]["id"]) if layer == episodes.LAYER else name))
+    places = {str(row["meta"]["id"])} if layer == episodes.LAYER else {name, *_twins(row, layer)}
+    least = max((strictest[layer, place] for place in places if (layer, place) in strictest), default=labels.PUBLIC)
     said = labels.stored_sensitivity(row["meta"].get("sensitivity"))
-    if least is None or said is None or said >= least:  # what has no known label is restricted as it is
+    fronted = labels.stored_sensitivity(row["header"].get("sensitivity")) or labels.PUBLIC
+    if said is None or max(said, fronted) >= least:  # what has no known label is restricted as it is
         return b""
     header = row["header"] | ({"sensitivity": str(least)} if "sensitivity" in row["header"] else {})
     meta = row["meta"] | {"sensitivity": str(least)}
     return archive.compact(row | {"at": sidecar.show_instant(row["at"]), "meta": meta, "header": header}) + b"\n"
+
+
+def _twins(row: "dict[str, Any]", layer: str) -> tuple[str, ...]:
+    """The file names that follow from what a line says: the open one, and the one of what is made sensitive."""
+    if layer == proposals.LAYER:
+        fact = facts.from_row(row)
+        if fact is None or not keys.possible(fact.key):
+            return ()
+        made = (fact.replace(name="", sensitivity=label) for label in (labels.PUBLIC, labels.RESTRICTED))
+        return tuple(proposals.file_name(each) for each in made)
+    key = row["meta"].get("key")
+    if not isinstance(key, str) or not keys.possible(key):
+        return ()
+    return keys.file_name(key), keys.hidden_name(key)

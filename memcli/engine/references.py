@@ -1,7 +1,8 @@
 """References by id within one file that an import only proposes: the fact of an id gets another id here, and keeps its key.
 
 So an id that the file gives to one fact becomes that fact's key. Nothing is guessed: an id that the file gives twice, or to
-a former value, and one whose fact is stricter than the one that names it (a key can be a secret too) stay as they are.
+a value that does not come in, and one whose fact is stricter than the one that names it (a key can be a secret too) stay as
+they are.
 """
 
 from memcli.base import ids
@@ -21,13 +22,19 @@ class Names:
         self._keys: dict[str, tuple[str, Sensitivity] | None] = {}
         self.loose = 0
 
-    def learn(self, said: object, fact: "Fact", *, former: bool = False) -> None:
-        """Note the id that a line gives to its fact. former: it is no longer what its key says."""
+    def learn(self, said: object, fact: "Fact") -> None:
+        """Note the id that a line gives to its fact."""
         if not ids.valid(said):
             return
         known = self._keys.get(str(said), (fact.key, fact.sensitivity))
-        same = known is not None and known[0] == fact.key and not former
-        self._keys[str(said)] = (fact.key, max(known[1], fact.sensitivity)) if same and known is not None else None
+        if known is not None:
+            known = (fact.key, max(known[1], fact.sensitivity)) if known[0] == fact.key else None
+        self._keys[str(said)] = known
+
+    def lose(self, said: object) -> None:
+        """Note the id of a line whose fact does not come in: a former value, or one that was purged here."""
+        if ids.valid(said):
+            self._keys[str(said)] = None
 
     def waits(self, fact: "Fact") -> bool:
         """Whether it names an id that no line so far has given to anything: one to come may."""

@@ -360,6 +360,29 @@ def test_what_cannot_be_told_stays_an_id_and_is_counted(box: Box) -> None:
     assert box.data("import", "jsonl", "-", stdin=data(*rows))["loose"] == 3
 
 
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("kind", ["fact", "proposal"])
+@pytest.mark.parametrize("gone", ["archived", "expired", "purged"])
+def test_what_names_a_line_that_does_not_come_in_is_counted(box: Box, gone: str, kind: str, order: int) -> None:
+    old = {"updated_at": "2025-01-01T00:00:00Z"}
+    more = {
+        "archived": {"archived": {"reason": "superseded", "at": "2026-01-01T00:00:00Z"}},
+        "expired": old | {"ttl_minutes": 1},
+        "purged": {},
+    }[gone]
+    if gone == "purged":
+        box.set("deploy target", "Fly.io")
+        box.ok("forget", "deploy target", "--purge", "--yes")
+    rows = (
+        fact(id=A, kind="fact" if gone == "archived" else kind, **more),
+        fact(key="one", derived_from=[A], kind=kind),
+    )
+    for words in (("--dry-run",), ()):
+        ran = box.ok("import", "jsonl", "-", *words, stdin=data(*rows[::order]))
+        assert "1 references by id lead nowhere here" in ran.err
+    assert next(f for (key, _), f in waiting(box).items() if key == "one").derived_from == (A,)
+
+
 def test_two_lines_that_are_derived_from_each_other_are_a_circle_by_id_too(box: Box) -> None:
     rows = (fact(id=A, derived_from=[B]), fact(key="j", id=B, derived_from=[A]))
     assert len(bring(box, *rows)["bad"]) == 1

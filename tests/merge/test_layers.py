@@ -1,15 +1,17 @@
 """Logs, sources, procedures, proposals, the archive and tombstones that both sides changed."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support import CANARY, Box, at, stamp
 
+from memcli.engine import local_labels
 from memcli.model import labels
-from memcli.store import episodes, facts, proposals, weave
+from memcli.store import archive, episodes, facts, procedures, proposals, weave
 
-from .common import WAYS, Act, Pair, driver, settled
+from .common import WAYS, Act, Pair, driver, git, settled
 from .test_facts import H1, H2, does, sets, several
 
 BOTH = ("merge", "rebase")
@@ -338,3 +340,76 @@ def test_without_a_store_the_loser_has_no_place_and_so_it_is_a_conflict(tmp_path
     driver("fact", base, ours, theirs, "facts/k.md", pair.base.root)
     assert len(list((pair.base.root / ".memcli" / "merges").iterdir())) == 1
     settled(pair.base)
+
+
+# --- The trash, which is in no history
+
+
+def proposes(text: str, *options: str) -> Act:
+    return lambda box: box.ok("remember", text, "--session", "s", *options, now=H1)
+
+
+def forgets_proposals(box: Box) -> None:
+    for ref in [f.id for f in proposals.every(box.store)]:
+        box.ok("forget", ref, "--yes")
+
+
+def tightens(layer: str) -> Act:
+    """The label of what is open goes up, and its file keeps its name."""
+
+    def act(box: Box) -> None:
+        (side,) = (box.root / layer).glob("*.meta.json")
+        side.write_text(side.read_text().replace('"internal"', '"restricted"'))
+
+    return act
+
+
+def forgets_key(key: str) -> Act:
+    return lambda box: box.ok("forget", key, "--yes")
+
+
+def steps(*options: str) -> Act:
+    return lambda box: box.ok("procedure", "propose", "L", "--step", "Go: there", *options)
+
+
+@pytest.mark.parametrize("hidden", ["there", "here"])
+@pytest.mark.parametrize(
+    ("layer", "made", "gone"),
+    [
+        (facts.LAYER, lambda *o: sets("the lima value", H1, *o, key="L"), forgets_key("L")),
+        (procedures.LAYER, steps, forgets_key("L")),
+        (proposals.LAYER, lambda *o: proposes("The deploy target is Render.", *o), forgets_proposals),
+    ],
+    ids=["fact", "procedure", "proposal"],
+)
+def test_a_label_reaches_the_trash_whatever_the_strict_file_is_called(
+    layer: str, made: Callable[..., Act], gone: Act, hidden: str, tmp_path: Path
+) -> None:
+    """A record that is made sensitive has a file name of its own, so the trash has it under another one."""
+    labelled = [made("--sensitivity", label) for label in ("internal", "sensitive", "restricted")]
+    here, there = (0, several(labelled[2])) if hidden == "there" else (1, several(labelled[0], tightens(layer)))
+    pair = Pair(tmp_path, labelled[here])
+    pair.act(gone, several(gone, there))
+    pair.act(None, gone)
+    box = pair.ours
+    git(box, "fetch", "-q", str(pair.theirs.root), "HEAD:refs/heads/other")
+    (name,) = archive.names(box.store, layer, "trash")
+    with box.store.writing() as w:
+        assert local_labels.carry(w, "other", ("HEAD",)) == 1
+        assert local_labels.carry(w, "other", ("HEAD",)) == 0, "it is strict enough now"
+    (row,) = archive.read(box.store, layer, name, "trash")
+    git(box, "merge", "-q", "--no-edit", "other")
+    assert box.data("restore", row["meta"]["id"])["sensitivity"] == "restricted"
+
+
+def test_a_label_in_the_front_matter_of_what_lies_in_the_trash_never_goes_down(tmp_path: Path) -> None:
+    pair = Pair(tmp_path, sets("the lima value", H1, "--sensitivity", "internal", key="l"))
+    pair.act(forgets_key("l"), does("fact", "set", "l", "--sensitivity", "sensitive"))
+    box, trash = pair.ours, pair.ours.root / ".memcli" / "trash" / "facts" / "l.jsonl"
+    row = json.loads(trash.read_text())
+    row["header"]["sensitivity"] = "restricted"
+    trash.write_text(json.dumps(row) + "\n")
+    git(box, "fetch", "-q", str(pair.theirs.root), "HEAD:refs/heads/other")
+    with box.store.writing() as w:
+        local_labels.carry(w, "other", ("HEAD",))
+    assert [str(f.fact.sensitivity) for f in facts.former(box.store, "l", "trash")] == ["restricted"]
