@@ -253,18 +253,22 @@ def think(store: "Store", session: str, now: datetime) -> tuple[int, tuple[str, 
 
 
 def _shorten(store: "Store", items: tuple[Item, ...], now: datetime) -> tuple[tuple[Item, ...], int, tuple[Item, ...]]:
-    """Sum up at once where there is no model to ask, or no room to wait for one. The list never passes the hard cap."""
-    most = max(1, store.settings["working.max_messages"])
-    count = len(working.messages(items))
+    """Sum up at once where there is no model to ask, or no room to wait for one. The list never passes the hard cap.
+
+    What a blocked source said makes room first: it must not push out what others said before that is summed up.
+    """
+    most, not_served = max(1, store.settings["working.max_messages"]), store.blocked()
+    listed = working.messages(items)
+    blocked = {i.id for i in listed if i.source.id in not_served}
     old = _old(store, items)
     folded = 0
-    if old and (count > most or not _has_model(store)):
+    if old and (len(listed) - len(blocked) > most or not _has_model(store)):
         from memcli.engine import compress
 
         later = items[items.index(old[-1]) + 1 :]
         made = compress.summaries(old, later, now=now, most_chars=store.settings["working.summary_chars"])
         items, folded = _folded(items, old, made), len(old)
-    items, cut = working.hold(items, most)
+    items, cut = working.hold(items, most, blocked)
     return items, folded, cut
 
 

@@ -14,7 +14,7 @@ from memcli.model.records import DEFAULT_CONFIDENCE, DEFAULT_IMPORTANCE, Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
 ROLES = ("user", "assistant", "tool", "system")
 SUMMARY = "summary"
@@ -170,11 +170,16 @@ def to_fold(items: "Sequence[Item]", *, threshold: int, keep: int) -> tuple[Item
     return tuple(old) if any(i.role != SUMMARY for i in old) else ()
 
 
-def hold(items: "Sequence[Item]", most: int) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
-    """The items with at most so many messages, and those that had to go: the oldest, system's last."""
+def hold(items: "Sequence[Item]", most: int, first: "Container[str]" = ()) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
+    """The items with at most so many messages, and those that had to go: the oldest, system's and summaries last.
+
+    first: ids of messages that go before all others, whatever their role.
+    """
     listed = messages(items)
-    order = [i for i in listed if i.role not in ("system", SUMMARY)]
-    order += [i for i in listed if i.role in ("system", SUMMARY)]
+    rest = [i for i in listed if i.id not in first]
+    order = [i for i in listed if i.id in first]
+    order += [i for i in rest if i.role not in ("system", SUMMARY)]
+    order += [i for i in rest if i.role in ("system", SUMMARY)]
     out = {i.id for i in order[: max(0, len(listed) - most)]}
     return tuple(i for i in items if i.id not in out), tuple(i for i in items if i.id in out)
 

@@ -174,6 +174,20 @@ def test_a_summary_of_messages_holds_nothing_of_a_blocked_source(box: Box) -> No
     assert len(box.memory.work_list("s", now=at()).blocked) == 1
 
 
+def test_a_blocked_source_pushes_out_nothing_of_others(box: Box) -> None:
+    for number in range(3):
+        said = ("--role", "user", "--source", "user:anna", "--importance", "0.9")
+        box.ok("work", "add", f"The code owner of part {number} is Person{number}.", *said, *SESSION)
+    box.ok("source", "block", "agent:evil", "--by", "user:anna")
+    for number in range(40):
+        done = box.ok("work", "add", f"tool said {number}", "--role", "tool", "--source", "agent:evil", *SESSION)
+        assert ("made room: " in done.err) == (number >= 37), done.err
+    shown = box.ok("work", "list", *SESSION)
+    assert ([f"Person{n}" in shown.out for n in range(3)], "37 of a blocked source" in shown.err) == ([True] * 3, True)
+    box.ok("consolidate", *SESSION)
+    assert len(box.kept()) == 3
+
+
 def test_a_page_is_named_by_its_address_alone(box: Box) -> None:
     """As `source list` shows it."""
     address = "https://example.org/ads?a=1"
