@@ -32,7 +32,8 @@ CLEAN_BELOW = 0.2
 class Item(Value):
     """One thing held in mind. role: "" for a note, else whose message it is; "summary" stands for older messages.
 
-    accesses: how often it was read. episode, facts: what has already been made of it.
+    accesses: how often it was read. episode, facts: what has already been made of it. sources: of a summary, the ids of the
+    sources of the messages that it stands for.
     """
 
     id: str
@@ -49,6 +50,12 @@ class Item(Value):
     accesses: int = 0
     episode: bool = False
     facts: bool = False
+    sources: tuple[str, ...] = ()
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The ids of all sources that it comes of, its own among them."""
+        return tuple(dict.fromkeys((self.source.id, *self.sources)))
 
     @property
     def since(self) -> datetime:
@@ -75,6 +82,11 @@ class Entry(Value):
     accesses: int = 0
     episode: bool = False
     facts: bool = False
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The ids of all sources that it comes of: its own."""
+        return (self.source.id,)
 
     @property
     def since(self) -> datetime:
