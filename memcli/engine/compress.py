@@ -77,7 +77,10 @@ def by_clearance(old: "Sequence[Item]") -> tuple[list[Item], list[Item]]:
 
 
 def as_item(old: "Sequence[Item]", text: str, *, now: datetime) -> Item:
-    """A summary in the place of its messages: as strict as the strictest, as little trusted as the least trusted."""
+    """A summary in the place of its messages: as strict as the strictest, as little trusted as the least trusted.
+
+    It names the sources of all of them: it says nothing any more once one is blocked.
+    """
     return Item(
         id=ids.new(now, after=max(i.id for i in old)),
         text=text,
@@ -91,6 +94,7 @@ def as_item(old: "Sequence[Item]", text: str, *, now: datetime) -> Item:
         accesses=sum(i.accesses for i in old),
         episode=all(i.episode for i in old),
         facts=all(i.facts for i in old),
+        sources=tuple(dict.fromkeys(s for i in old for s in i.origins)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from memcli.engine import work
 from memcli.engine.digest import SOURCE
 from memcli.model import redact
 from memcli.model.working import Entry, Item, Session
@@ -24,11 +25,9 @@ def held(session: Session) -> list[Item]:
 
 def without_blocked(store: "Store", items: list[Item]) -> tuple[list[Item], int]:
     """Less those of a blocked source, and how many of these nothing has been made of: they wait for it to be allowed."""
-    not_served = store.blocked()
-    if not not_served:
-        return items, 0
-    idle = [i for i in items if i.source.id in not_served and not (i.episode and i.facts) and _due(store, i)]
-    return [i for i in items if i.source.id not in not_served], len(idle)
+    blocked = work.blocked(store, items)
+    idle = [i for i in items if i.id in blocked and not (i.episode and i.facts) and _due(store, i)]
+    return [i for i in items if i.id not in blocked], len(idle)
 
 
 def _due(store: "Store", item: Item) -> bool:

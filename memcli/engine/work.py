@@ -15,7 +15,7 @@ from memcli.store import working as store_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Any, TypedDict
 
     from memcli.model.labels import Sensitivity
@@ -183,9 +183,8 @@ def look(
     """
     held = working.live(store_of.read(store, session_id(session)), now)
     cleared = [h for h in held.held if policy.cleared(h.sensitivity, clearance)]
-    not_served = store.blocked() if cleared else ()
-    served = [h for h in cleared if h.source.id not in not_served] if not_served else cleared
-    chosen = [h for h in served if modality in ("", h.modality) and _has(h, query)]
+    not_served = blocked(store, cleared)
+    chosen = [h for h in cleared if h.id not in not_served and modality in ("", h.modality) and _has(h, query)]
     if query:
         store_of.count(store, session, [h.id for h in chosen])
     entries = sorted((h for h in chosen if isinstance(h, Entry)), key=lambda e: e.key)
@@ -194,8 +193,14 @@ def look(
         entries=tuple(entries),
         items=tuple(items[-labels.most(n) :]),
         withheld=len(held.held) - len(cleared),
-        blocked=tuple(h.id for h in cleared if h.source.id in not_served),
+        blocked=tuple(h.id for h in cleared if h.id in not_served),
     )
+
+
+def blocked(store: "Store", held: "Sequence[Held]") -> frozenset[str]:
+    """The ids of those that are not served: a source that they come of is blocked."""
+    sources = store.blocked() if held else ()
+    return frozenset(h.id for h in held if any(s in sources for s in h.origins)) if sources else frozenset()
 
 
 def clear(store: "Store", session: str, *, dry_run: bool = False) -> int:
@@ -253,18 +258,24 @@ def think(store: "Store", session: str, now: datetime) -> tuple[int, tuple[str, 
 
 
 def _shorten(store: "Store", items: tuple[Item, ...], now: datetime) -> tuple[tuple[Item, ...], int, tuple[Item, ...]]:
-    """Sum up at once where there is no model to ask, or no room to wait for one. The list never passes the hard cap."""
+    """Sum up at once where there is no model to ask, or no room to wait for one. The list never passes the hard cap.
+
+    What a blocked source said makes room first: it must not push out what others said before that is summed up. A summary
+    with a part of it stays as long as any other: the rest of it is what others said.
+    """
     most = max(1, store.settings["working.max_messages"])
-    count = len(working.messages(items))
+    listed = working.messages(items)
+    not_served = blocked(store, listed)
+    first = {i.id for i in listed if i.id in not_served and i.role != working.SUMMARY}
     old = _old(store, items)
     folded = 0
-    if old and (count > most or not _has_model(store)):
+    if old and (len(listed) - len(first) > most or not _has_model(store)):
         from memcli.engine import compress
 
         later = items[items.index(old[-1]) + 1 :]
         made = compress.summaries(old, later, now=now, most_chars=store.settings["working.summary_chars"])
         items, folded = _folded(items, old, made), len(old)
-    items, cut = working.hold(items, most)
+    items, cut = working.hold(items, most, first)
     return items, folded, cut
 
 
@@ -282,10 +293,9 @@ def _folded(items: "Iterable[Item]", old: "Iterable[Item]", made: "Iterable[Item
 
 
 def _old(store: "Store", items: tuple[Item, ...]) -> tuple[Item, ...]:
-    """The messages that are due to be summed up. What a blocked source said stays by itself: a summary names no source."""
-    settings, not_served = store.settings, store.blocked()
-    if not_served:
-        items = tuple(i for i in items if i.source.id not in not_served)
+    """The messages that are due to be summed up. What a blocked source said stays by itself, for one part hides a summary."""
+    settings, not_served = store.settings, blocked(store, items)
+    items = tuple(i for i in items if i.id not in not_served)
     threshold = min(settings["working.compress_from"], settings["working.max_messages"])
     return working.to_fold(items, threshold=threshold, keep=settings["working.keep_messages"])
 

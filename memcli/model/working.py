@@ -14,7 +14,7 @@ from memcli.model.records import DEFAULT_CONFIDENCE, DEFAULT_IMPORTANCE, Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
 ROLES = ("user", "assistant", "tool", "system")
 SUMMARY = "summary"
@@ -32,7 +32,8 @@ CLEAN_BELOW = 0.2
 class Item(Value):
     """One thing held in mind. role: "" for a note, else whose message it is; "summary" stands for older messages.
 
-    accesses: how often it was read. episode, facts: what has already been made of it.
+    accesses: how often it was read. episode, facts: what has already been made of it. sources: of a summary, the ids of the
+    sources of the messages that it stands for.
     """
 
     id: str
@@ -49,6 +50,12 @@ class Item(Value):
     accesses: int = 0
     episode: bool = False
     facts: bool = False
+    sources: tuple[str, ...] = ()
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The ids of all sources that it comes of, its own among them."""
+        return tuple(dict.fromkeys((self.source.id, *self.sources)))
 
     @property
     def since(self) -> datetime:
@@ -75,6 +82,11 @@ class Entry(Value):
     accesses: int = 0
     episode: bool = False
     facts: bool = False
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The ids of all sources that it comes of: its own."""
+        return (self.source.id,)
 
     @property
     def since(self) -> datetime:
@@ -170,11 +182,16 @@ def to_fold(items: "Sequence[Item]", *, threshold: int, keep: int) -> tuple[Item
     return tuple(old) if any(i.role != SUMMARY for i in old) else ()
 
 
-def hold(items: "Sequence[Item]", most: int) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
-    """The items with at most so many messages, and those that had to go: the oldest, system's last."""
+def hold(items: "Sequence[Item]", most: int, first: "Container[str]" = ()) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
+    """The items with at most so many messages, and those that had to go: the oldest, system's and summaries last.
+
+    first: ids of messages that go before all others, whatever their role.
+    """
     listed = messages(items)
-    order = [i for i in listed if i.role not in ("system", SUMMARY)]
-    order += [i for i in listed if i.role in ("system", SUMMARY)]
+    rest = [i for i in listed if i.id not in first]
+    order = [i for i in listed if i.id in first]
+    order += [i for i in rest if i.role not in ("system", SUMMARY)]
+    order += [i for i in rest if i.role in ("system", SUMMARY)]
     out = {i.id for i in order[: max(0, len(listed) - most)]}
     return tuple(i for i in items if i.id not in out), tuple(i for i in items if i.id in out)
 

@@ -160,6 +160,7 @@ def _row(held: "Item | Entry") -> "dict[str, Any]":
         row["role"] = held.role
     optional = {"ttl_minutes": held.ttl_minutes, "tags": list(held.tags), "accesses": held.accesses}
     optional |= {"episode": held.episode, "facts": held.facts}
+    optional |= {"sources": list(held.sources)} if isinstance(held, Item) else {}
     return row | {name: item for name, item in optional.items() if item}
 
 
@@ -169,14 +170,16 @@ def _decode(raw: "dict[str, Any]", seen: dict[str, int]) -> Session:
         Entry(key=_text(r["key"]), updated_at=sidecar.instant(r["updated_at"]), **_common(r, seen))
         for r in _typed(raw["entries"], list)
     ]
-    items = [Item(role=_role(r.get("role", "")), **_common(r, seen)) for r in _typed(raw["items"], list)]
-    taken = tuple(map(_text, _typed(raw.get("taken", []), list)))
+    items = [
+        Item(role=_role(r.get("role", "")), sources=_texts(r, "sources"), **_common(r, seen))
+        for r in _typed(raw["items"], list)
+    ]
     touched = raw.get("touched_at")
     return Session(
         id=_text(raw["session"]),
         entries=tuple(entries),
         items=tuple(items),
-        taken=taken,
+        taken=_texts(raw, "taken"),
         touched_at=None if touched is None else sidecar.instant(touched),
     )
 
@@ -196,7 +199,7 @@ def _common(row: "dict[str, Any]", seen: dict[str, int]) -> "dict[str, Any]":
         "confidence": _unit(row.get("confidence", 0.6)),
         "sensitivity": labels.RESTRICTED if label is None else label,
         "ttl_minutes": _count(row.get("ttl_minutes", 0)),
-        "tags": tuple(map(_text, _typed(row.get("tags", []), list))),
+        "tags": _texts(row, "tags"),
         "accesses": _count(row.get("accesses", 0)) + seen.get(row["id"], 0),
         "episode": row.get("episode") is True,
         "facts": row.get("facts") is True,
@@ -214,6 +217,10 @@ def _text(item: object) -> str:
         raise ValueError
     item.encode()
     return item
+
+
+def _texts(row: "dict[str, Any]", name: str) -> tuple[str, ...]:
+    return tuple(map(_text, _typed(row.get(name, []), list)))
 
 
 def _role(item: object) -> str:

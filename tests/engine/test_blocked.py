@@ -1,5 +1,6 @@
 """What a blocked source said is kept and served by no command that names it; each says why."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -172,6 +173,85 @@ def test_a_summary_of_messages_holds_nothing_of_a_blocked_source(box: Box) -> No
     assert any(r["role"] == "summary" for r in rows)
     assert CANARY not in str(rows)
     assert len(box.memory.work_list("s", now=at()).blocked) == 1
+
+
+def test_a_blocked_source_pushes_out_nothing_of_others(box: Box) -> None:
+    for number in range(3):
+        said = ("--role", "user", "--source", "user:anna", "--importance", "0.9")
+        box.ok("work", "add", f"The code owner of part {number} is Person{number}.", *said, *SESSION)
+    box.ok("source", "block", "agent:evil", "--by", "user:anna")
+    for number in range(40):
+        done = box.ok("work", "add", f"tool said {number}", "--role", "tool", "--source", "agent:evil", *SESSION)
+        assert ("made room: " in done.err) == (number >= 37), done.err
+    shown = box.ok("work", "list", *SESSION)
+    assert ([f"Person{n}" in shown.out for n in range(3)], "37 of a blocked source" in shown.err) == ([True] * 3, True)
+    box.ok("consolidate", *SESSION)
+    assert len(box.kept()) == 3
+
+
+SUMMED_UP = LISTINGS | {
+    "work list of words": ("work", "list", "--text", "queue", *SESSION),
+    "search": ("search", "queue", *SESSION),
+    "retrieve": ("retrieve", "queue", *SESSION),
+    "recall": ("recall", "queue", *SESSION),
+    "context": ("context", "queue", *SESSION),
+}
+
+
+@pytest.fixture
+def summed_up(box: Box) -> Box:
+    """A session whose oldest messages, one of them of a source that is blocked later, are a summary of a summary."""
+    with (box.root / "memcli.toml").open("a") as f:
+        f.write("\n[working]\nmax_messages = 6\ncompress_from = 4\nkeep_messages = 2\n")
+    said = ("--role", "user", "--source", "user:anna", "--importance", "0.9", *SESSION)
+    box.ok("work", "add", f"We decided on the queue {CANARY}.", "--role", "user", "--source", "agent:mallory", *SESSION)
+    for number in range(8):
+        box.ok("work", "add", f"We decided that step {number} is done.", *said)
+    rows = box.data("work", "list", *SESSION)
+    assert [CANARY in r["text"] for r in rows if r["role"] == "summary"] == [True]
+    return box
+
+
+@pytest.mark.parametrize("asked", SUMMED_UP)
+def test_a_summary_with_a_part_of_a_source_blocked_later_is_in_no_listing(summed_up: Box, asked: str) -> None:
+    assert CANARY in summed_up.ok(*SUMMED_UP[asked]).out
+    summed_up.ok("source", "block", "mallory")
+    for words in ((), ("--json",)):
+        done = summed_up.run(*SUMMED_UP[asked], *words)
+        assert (done.code, CANARY in done.out + done.err) == (0, False)
+    assert len(summed_up.memory.work_list("s", now=at()).blocked) == 1
+    summed_up.ok("source", "allow", "mallory")
+    assert CANARY in summed_up.ok(*SUMMED_UP[asked]).out
+
+
+def test_it_is_in_no_later_summary_and_no_episode_and_stays_for_the_day_it_is_allowed(summed_up: Box) -> None:
+    summed_up.ok("source", "block", "mallory")
+    for number in range(20):
+        said = ("--role", "user", "--source", "user:anna", *SESSION)
+        done = summed_up.ok("work", "add", f"We decided that stage {number} is done.", *said)
+        assert "made room" not in done.err
+    for number in range(9):
+        summed_up.ok("work", "add", f"tool said {number}", "--role", "tool", "--source", "agent:mallory", *SESSION)
+    rows = summed_up.data("work", "list", *SESSION)
+    assert ([r["role"] for r in rows].count("summary"), CANARY in str(rows)) == (1, False)
+    passed = len(summed_up.memory.work_list("s", now=at()).blocked)
+    done = summed_up.ok("consolidate", *SESSION)
+    assert f"{passed} of a blocked source passed over" in done.err
+    assert CANARY not in "".join(b.decode() for b in summed_up.tree().values())
+    summed_up.ok("source", "allow", "mallory")
+    (row,) = summed_up.data("consolidate", *SESSION)
+    assert (row["blocked"], len(row["episodes"])) == (0, 1)
+    assert CANARY in "".join(b.decode() for b in summed_up.tree().values())
+
+
+def test_a_summary_that_names_no_sources_is_read(summed_up: Box) -> None:
+    """As memcli wrote them before."""
+    (path,) = (summed_up.root / ".memcli" / "work").glob("*.json")
+    raw = json.loads(path.read_text())
+    made_of = [row.pop("sources", None) for row in raw["items"]]
+    assert [set(m) for m in made_of if m] == [{"mallory", "anna", "summary"}]
+    path.write_text(json.dumps(raw))
+    assert CANARY in summed_up.ok("work", "list", *SESSION).out
 
 
 def test_a_page_is_named_by_its_address_alone(box: Box) -> None:

@@ -150,3 +150,11 @@ def test_the_list_never_passes_the_hard_cap() -> None:
     assert ids(out) == [5, 6, 7, 8]
     kept, out = working.hold([item(n, role="system") for n in range(44)], 40)
     assert ids(out) == [0, 1, 2, 3]
+
+
+def test_what_is_named_makes_room_first_whatever_its_role() -> None:
+    items = [item(n, role="system" if n == 3 else "user") for n in range(10)]
+    named = {f"{n:04}" for n in range(3, 10)}
+    kept, out = working.hold(items, 5, named)
+    assert (ids(kept), ids(out)) == ([0, 1, 2, 8, 9], [3, 4, 5, 6, 7])
+    assert ids(working.hold(items, 2, named)[0]) == [1, 2]
