@@ -188,7 +188,8 @@ def _notes(report: "Report", places: "dict[int, str]", *, dry_run: bool) -> tupl
     if report.purged:
         notes.append(f"{report.purged} left out: they were purged here (--include-forgotten takes them in)")
     if report.loose:
-        notes.append(f"{report.loose} references by id lead nowhere here: an accepted fact has an id of its own")
+        named = "1 reference by id leads" if report.loose == 1 else f"{report.loose} references by id lead"
+        notes.append(f"{named} nowhere here: an accepted fact has an id of its own")
     if report.rejected:
         listed = list(dict.fromkeys(report.rejected))
         more = " ..." if len(listed) > _SHOWN_REJECTED else ""

@@ -379,7 +379,7 @@ def test_what_names_a_line_that_does_not_come_in_is_counted(box: Box, gone: str,
     )
     for words in (("--dry-run",), ()):
         ran = box.ok("import", "jsonl", "-", *words, stdin=data(*rows[::order]))
-        assert "1 references by id lead nowhere here" in ran.err
+        assert "1 reference by id leads nowhere here" in ran.err
     assert next(f for (key, _), f in waiting(box).items() if key == "one").derived_from == (A,)
 
 
