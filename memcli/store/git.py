@@ -29,7 +29,10 @@ def tell(root: str, *words: str, given: bytes = b"", index: str = "") -> bytes:
     if code != 0:
         name = next(w for w in words if not w.startswith("-"))
         check_free(root)
-        raise errors.SystemFailure(f"git {name} failed", path=root, hint=f"see what git says: git -C {root} status")
+        import shlex
+
+        hint = f"see what git says: git -C {shlex.quote(root)} status"
+        raise errors.SystemFailure(f"git {name} failed", path=root, hint=hint)
     return out
 
 
