@@ -72,7 +72,7 @@ def blobs(root: str, names: "Iterable[str]") -> "Iterator[bytes | None]":
 
 def check_free(root: str) -> None:
     """Raise Locked when another git holds the index. Ask before a note says that a lock is ours."""
-    if os.path.exists(_inside(root, "index.lock")):
+    if os.path.isfile(_inside(root, "index.lock")):  # in no repository git names none, and the folder itself is there
         raise errors.Locked(
             "another git works in the store's repository, or was stopped there",
             path=root,
