@@ -151,7 +151,8 @@ def export(
 
 def _left(done: "Dumped") -> tuple[str, ...]:
     notes = [f"{done.left_out} left out by the clearance"] if done.left_out else []
-    notes += [f"{done.close} sensitive or restricted records are in it: keep it private"] if done.close else []
+    what = "record is" if done.close == 1 else "records are"
+    notes += [f"{done.close} sensitive or restricted {what} in it: keep it private"] if done.close else []
     return (*notes, *session.unread(done.unread))
 
 

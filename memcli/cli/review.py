@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _LEFT = {
     "contradicting": "left: they stand against a fact or each other; memcli review list shows them",
     "withheld": "left: withheld, their label is above the clearance",
-    "left": "left: denied, edited, purged, of a blocked source, proposed by you, or a file is in the way; memcli review list",
+    "left": "left: denied, edited, purged, of a blocked source, proposed by you, imported and you are no person, or a file is"
+    " in the way; memcli review list",
 }
 
 

@@ -31,8 +31,8 @@ class Accepted(Value):
     """What a yes to all proposals did, or would do: how many became facts, and how many were left.
 
     contradicting: they stand against a current fact or against each other; withheld: their label is above the clearance;
-    left: somebody has denied, edited or purged them or blocked their source, who says yes proposed them himself and is no
-    person, or the fact could not be written; unread: their file cannot be read.
+    left: somebody has denied, edited or purged them or blocked their source, who says yes is no person and proposed them
+    himself or an import did, or the fact could not be written; unread: their file cannot be read.
     """
 
     accepted: int

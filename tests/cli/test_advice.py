@@ -345,3 +345,14 @@ def test_status_says_where_to_look_next(box: Box) -> None:
     assert box.ok("status").err == "1 made or edited by hand: memcli review list\n"
     box.md("vault").write_bytes(b"\xff")
     assert box.ok("status").err == "1 damaged: memcli doctor\n"
+
+
+def test_adopting_what_has_no_label_says_that_it_is_withheld(box: Box) -> None:
+    (box.root / "facts" / "mine.md").write_text("by hand\n")
+    note = "1 withheld by the label; memcli fact set KEY --sensitivity LABEL gives another\n"
+    assert box.ok("fact", "adopt", "mine").err == note
+    assert box.ok("fact", "adopt", "mine", "--sensitivity", "internal").err == note  # adopted already
+    box.ok("fact", "set", "mine", "--sensitivity", "internal")
+    assert box.get("mine") == "by hand"
+    (box.root / "facts" / "yours.md").write_text("by hand\n")
+    assert box.ok("fact", "adopt", "yours", "--sensitivity", "restricted").err == ""
