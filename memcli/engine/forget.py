@@ -96,7 +96,8 @@ def restore(store: "Store", ref: str, *, now: datetime, include_forgotten: bool 
     Raises NotFound, Exists (the key has another value), UsageError when several values could be meant, Purged, Refused
     (an agent undoes no decision: what was purged or rejected).
     """
-    gate.check_again(store, include_forgotten)
+    if include_forgotten:
+        gate.check_again(store)
     with store.writing() as w:
         if ids.valid(ref):
             found = _former_episode(store, ref)

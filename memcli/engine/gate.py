@@ -55,7 +55,7 @@ def own(judge: Source, record: "Fact | Episode | Procedure") -> bool:
     return mine or (bool(record.source.via) and judge.kind != "unknown")  # who does not say who he is only looks
 
 
-def check_person(what: str, store: "Store | None" = None) -> None:
+def check_person(what: str, store: "Store") -> None:
     """Raise Refused when MEMCLI_SOURCE names somebody and no person, or one whom the store blocks. what: that only a person
     does, in words.
 
@@ -64,14 +64,13 @@ def check_person(what: str, store: "Store | None" = None) -> None:
     found = intake.default_source("user")
     if found.kind not in policy.PEOPLE:
         raise errors.Refused(f"only a person {what}", hint="MEMCLI_SOURCE=user:NAME")
-    if store is not None and found.id in store.blocked():
+    if found.id in store.blocked():
         raise errors.Refused(f"only a person who is not blocked {what}", hint="MEMCLI_SOURCE=user:NAME")
 
 
-def check_again(store: "Store", include_forgotten: bool) -> None:
+def check_again(store: "Store") -> None:
     """Raise Refused when other than a person brings back what was purged."""
-    if include_forgotten:
-        check_person("brings back what was purged", store)
+    check_person("brings back what was purged", store)
 
 
 def check_trust(store: "Store", name: str, by: str | None, default_kind: str) -> None:

@@ -81,7 +81,8 @@ class Loader:
         dry_run: bool = False,
         include_forgotten: bool = False,
     ) -> None:
-        gate.check_again(store, include_forgotten)
+        if include_forgotten:
+            gate.check_again(store)
         self.store, self.now, self.trusted, self.supersede, self.dry_run = store, now, trusted, supersede, dry_run
         self.gated = not trusted and promotion.gated(store, "import")
         if supersede and self.gated:

@@ -85,7 +85,7 @@ def run(
     if include_forgotten:
         from memcli.engine import gate
 
-        gate.check_again(store, include_forgotten)
+        gate.check_again(store)
     matter = records.DEFAULT_IMPORTANCE if importance is None else labels.unit(importance, "importance")
     texts = {"text": intake.clean(text), "tags": intake.clean("\n".join(tags)), "agent": agent, "modality": modality}
     taken = intake.take(

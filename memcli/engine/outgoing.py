@@ -27,11 +27,7 @@ def above(store: "Store", head: str, known: tuple[str, ...], clearance: "Sensiti
 
     Fails closed: what cannot be read is restricted.
     """
-    files_of = _versions(store.root, head, known)
-    found: set[tuple[str, str]] = set()
-    for (path, _), data in zip(files_of, git.blobs(store.root, (oid for _, oid in files_of)), strict=True):
-        found.update(name for name, label in _records(path, data or b"") if label > clearance)
-    return len(found)
+    return sum(label > clearance for label in strictest(store, head, known).values())
 
 
 def strictest(store: "Store", head: str, known: tuple[str, ...]) -> "dict[tuple[str, str], Sensitivity]":

@@ -57,7 +57,8 @@ def propose(
     key = keys.normal(key)
     if not any(s.action.strip() for s in steps):
         raise errors.UsageError("a procedure needs steps", hint='--step "NAME: WHAT TO DO", once a step')
-    gate.check_again(store, include_forgotten)
+    if include_forgotten:
+        gate.check_again(store)
     settings = store.settings
     tags = intake.several(tags, "tags")
     who = records.source(source) if source else intake.default_source(default_kind)

@@ -110,7 +110,7 @@ def _check_forgotten(w: "Writing", said: str, *, again: bool) -> None:
     if again:
         from memcli.engine import gate
 
-        gate.check_again(w.store, again)
+        gate.check_again(w.store)
     if w.store.check_forgotten(episodes.LAYER, "", said, again=again):
         from memcli.store import tombstones
 

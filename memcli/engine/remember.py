@@ -106,7 +106,7 @@ def set_fact(
     if include_forgotten:
         from memcli.engine import gate
 
-        gate.check_again(store, include_forgotten)
+        gate.check_again(store)
     given = {k: v for k, v in named.items() if v is not None}
     for name in _TEXTS & given.keys():
         given[name] = intake.words(given[name], name)

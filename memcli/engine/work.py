@@ -145,7 +145,7 @@ def add_item(
         items, out = working.slide(grown, window(store.settings))
         items, folded, cut = _shorten(store, items, now)
         store_of.write(w, held.replace(items=items), now)
-    if role and not folded and _old(store, items):
+    if role and not folded and _old(store.settings, items, blocked(store, items)):
         folded, more = think(store, session, now)
         notes = (*notes, *more)
     return Kept(held=item, how="created", evicted=(*out, *cut), folded=folded, notes=notes)
@@ -239,7 +239,7 @@ def think(store: "Store", session: str, now: datetime) -> tuple[int, tuple[str, 
 
     most: int = store.settings["working.summary_chars"]
     items = working.live(store_of.read(store, session), now).items
-    old = _old(store, items)
+    old = _old(store.settings, items, blocked(store, items))
     if not old:
         return 0, ()
     open_, _ = compress.by_clearance(old)
@@ -265,9 +265,9 @@ def _shorten(store: "Store", items: tuple[Item, ...], now: datetime) -> tuple[tu
     """
     most = max(1, store.settings["working.max_messages"])
     listed = working.messages(items)
-    not_served = blocked(store, listed)
+    not_served = blocked(store, items)
     first = {i.id for i in listed if i.id in not_served and i.role != working.SUMMARY}
-    old = _old(store, items)
+    old = _old(store.settings, items, not_served)
     folded = 0
     if old and (len(listed) - len(first) > most or not _has_model(store)):
         from memcli.engine import compress
@@ -292,9 +292,11 @@ def _folded(items: "Iterable[Item]", old: "Iterable[Item]", made: "Iterable[Item
     return tuple(out)
 
 
-def _old(store: "Store", items: tuple[Item, ...]) -> tuple[Item, ...]:
-    """The messages that are due to be summed up. What a blocked source said stays by itself, for one part hides a summary."""
-    settings, not_served = store.settings, blocked(store, items)
+def _old(settings: "Settings", items: tuple[Item, ...], not_served: frozenset[str]) -> tuple[Item, ...]:
+    """The messages that are due to be summed up. What a blocked source said stays by itself, for one part hides a summary.
+
+    not_served: as `blocked` gives it.
+    """
     items = tuple(i for i in items if i.id not in not_served)
     threshold = min(settings["working.compress_from"], settings["working.max_messages"])
     return working.to_fold(items, threshold=threshold, keep=settings["working.keep_messages"])

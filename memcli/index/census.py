@@ -1,7 +1,7 @@
 """How many records of each kind there are, whoever may see them: numbers alone, so that no label is asked."""
 
 from memcli.base.value import Value, value
-from memcli.index import document, refresh, rows
+from memcli.index import document, look, refresh, rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,10 +12,7 @@ if TYPE_CHECKING:
 
 BY_HAND = ("drift", "bare")
 DAMAGED = ("damaged", "conflict", "half")
-_FACTS = (
-    "SELECT CASE WHEN expires_at <= :now THEN 'expired' WHEN fades_at < :now THEN 'faded' ELSE 'current' END,"
-    " state, count(*) FROM record WHERE layer = 0 AND rival = 0 GROUP BY 1, 2"
-)
+_FACTS = f"SELECT {look.STATE}, state, count(*) FROM record WHERE layer = 0 AND rival = 0 GROUP BY 1, 2"
 
 
 @value

@@ -32,14 +32,14 @@ _COLUMNS = (
     " r.believed, r.protected, r.kind, r.via, r.source, r.domain,"
     " r.state, r.key"
 )
-_STATE = "CASE WHEN expires_at <= :now THEN 'expired' WHEN fades_at < :now THEN 'faded' ELSE 'current' END"
+STATE = "CASE WHEN expires_at <= :now THEN 'expired' WHEN fades_at < :now THEN 'faded' ELSE 'current' END"
 _CURRENT = (
     "r.rival = 0 AND r.level <= :level"
     " AND (r.expires_at IS NULL OR r.expires_at > :now) AND (r.fades_at IS NULL OR r.fades_at >= :now)"
 )
 _SIZE = "SELECT coalesce(sum(count), 0), coalesce(sum(length), 0) FROM tally WHERE level <= ?"
 _ENDED = (
-    f"SELECT layer, level, supersedes != '', {_STATE}, count(*) FROM record WHERE rival = 0 AND rid IN ("
+    f"SELECT layer, level, supersedes != '', {STATE}, count(*) FROM record WHERE rival = 0 AND rid IN ("
     "SELECT rid FROM record INDEXED BY record_expiry WHERE expires_at <= :now"
     " UNION SELECT rid FROM record INDEXED BY record_fading WHERE fades_at < :now) GROUP BY 1, 2, 3, 4"
 )
@@ -184,9 +184,7 @@ class Look:
 
     def ended(self) -> "list[tuple[str, int, str, str, str]]":
         """What the reader is cleared for and does not get: id, layer, key, supersedes, and expired, faded or blocked."""
-        over = (
-            f"SELECT rid, id, layer, key, supersedes, {_STATE} AS why FROM record WHERE rival = 0 AND level <= :level"
-        )
+        over = f"SELECT rid, id, layer, key, supersedes, {STATE} AS why FROM record WHERE rival = 0 AND level <= :level"
         found = self.con.execute(f"SELECT * FROM ({over}) WHERE why != 'current'", self._values).fetchall()
         if self._bans:
             banned = "SELECT r.rid, r.id, r.layer, r.key, r.supersedes, 'blocked' FROM record r"
