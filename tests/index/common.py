@@ -154,6 +154,13 @@ def edit(path: Path, data: bytes, *, keep_time: bool = True) -> None:
         os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns))
 
 
+def fill(box: Box, now: datetime) -> None:
+    """Six facts and a procedure."""
+    for n in range(6):
+        box.set(f"key {n}", f"lantern {n}")
+    box.memory.propose_procedure("steps", ("one: light the lantern",), now=now)
+
+
 class Ticks:
     """Makes ticks of the file system short, so that a test need not wait for files to come to rest."""
 

@@ -21,9 +21,7 @@ def ticks(monkeypatch: pytest.MonkeyPatch) -> common.Ticks:
 @pytest.fixture
 def known(box: Box, ticks: common.Ticks) -> Box:
     """A store whose index has a digest of each folder."""
-    for n in range(6):
-        box.set(f"key {n}", f"lantern {n}")
-    box.memory.propose_procedure("steps", ("one: light the lantern",), now=NOW)
+    common.fill(box, NOW)
     digest(box, ticks)
     return box
 

@@ -34,10 +34,8 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Taken:
 @pytest.fixture
 def filled(box: Box, ticks: common.Ticks) -> Box:
     """Some records of each kind, and an index that is sure of them."""
-    for n in range(6):
-        box.set(f"key {n}", f"lantern {n}")
+    common.fill(box, NOW)
     box.add("a quiet harbour", "--session", "one")
-    box.memory.propose_procedure("steps", ("one: light the lantern",), now=NOW)
     settle(box, ticks)
     return box
 
