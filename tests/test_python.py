@@ -447,3 +447,11 @@ def test_history_is_strict(m: Memory) -> None:
     assert [str(f.fact.sensitivity) for f in m.history("k", reveal=True)] == ["restricted"]
     assert m.history("k") == []
     assert forget.history(m.store, "k") == m.history("k", clearance="restricted")
+
+
+def test_a_path_in_the_place_of_a_store_leads_to_open(tmp_path: Path) -> None:
+    memcli.init(str(tmp_path))
+    for path in (str(tmp_path), tmp_path):
+        with pytest.raises(errors.UsageError, match="open") as caught:
+            memcli.Memory(path)  # type: ignore[arg-type]
+        assert "memcli.open" in caught.value.hint

@@ -24,6 +24,8 @@ class Reviewing:
     """One store, and what can be done with it. Every verb takes `now` where time matters: an aware datetime."""
 
     def __init__(self, store: "Store") -> None:
+        if isinstance(store, (str, bytes, os.PathLike)):
+            raise errors.UsageError("Memory takes a store that is open, not a path", hint="memcli.open(path)")
         self.store = store
 
     def review(
