@@ -8,7 +8,7 @@ from datetime import datetime
 
 from memcli.base import errors, ids
 from memcli.base.value import Value, value
-from memcli.engine import gate, hearsay, incoming, lineage, promotion, remember, sourcing
+from memcli.engine import gate, hearsay, incoming, lineage, procedural, promotion, remember, sourcing
 from memcli.model import policy, sidecar
 from memcli.model.records import Episode, Fact, Procedure, SourceRecord
 from memcli.store import archive, episodes, facts, monthly, procedures, sources
@@ -94,7 +94,8 @@ class Loader:
         self.conflicts: list[int] = []
         self.bad: list[tuple[int, str]] = []
         self._tombstones = store.tombstones()
-        self._include_forgotten, self.purged, self.left_out = include_forgotten, 0, 0
+        self._include_forgotten = include_forgotten
+        self.purged = self.left_out = 0
         self._reader = incoming.Reader(store.settings, now, trusted=trusted)
         self._web = lineage.Web(store)
         self._tray = hearsay.Tray(store, now, trusted=trusted, gated=self.gated, sound=self._sound)
@@ -134,8 +135,9 @@ class Loader:
 
     def _report(self) -> Report:
         tray = self._tray
+        counts = self.counts | {n: self.counts.get(n, 0) + more for n, more in tray.counts.items()}
         return Report(
-            **(self.counts | {n: self.counts.get(n, 0) + more for n, more in tray.counts.items()}),
+            **counts,
             conflicts=tuple(sorted((*self.conflicts, *tray.in_the_way))),
             bad=tuple(sorted((*self.bad, *tray.bad))),
             masked=self._reader.masked,
@@ -203,7 +205,8 @@ class Loader:
         self._reader.last[fact.key] = fact.id
 
     def _flush_facts(self) -> None:
-        batch, former, self._facts, self._former = self._facts, self._former, {}, {}
+        batch, former = self._facts, self._former
+        self._facts, self._former = {}, {}
         if not batch and not former:
             return
         if self.dry_run:
@@ -355,11 +358,12 @@ class Loader:
     def _put_procedure(self, number: int, made: Procedure) -> None:
         if self._forgotten(procedures.LAYER, made.key, procedures.said(made)):
             return
+        replace = self.trusted or self.supersede
         if self.dry_run:
-            how = self._procedure_against(made)[0]
+            how = procedural.imported(self.store, made, self.now, replace=replace)[0]
         else:
             with self.store.writing(patient=True) as w:
-                how, ready, old = self._procedure_against(made)
+                how, ready, old = procedural.imported(self.store, made, self.now, replace=replace)
                 if ready is not None:
                     procedures.put(w, ready, old, at=self.now)
         if how == "conflict":
@@ -367,29 +371,9 @@ class Loader:
         else:
             self.counts[how] += 1
 
-    def _procedure_against(self, made: Procedure) -> tuple[str, Procedure | None, Procedure | None]:
-        """What becomes of a procedure, as it is to be written, and what it is written over.
-
-        Another way of doing it is a new value, and the one here goes to the archive; its record of use alone is none.
-        """
-        old = procedures.get(self.store, made.key)
-        if old is None:
-            incoming.check_storable(procedures.encode, made)
-            return "created", made, None
-        made = made.replace(name=old.name, sensitivity=max(made.sensitivity, old.sensitivity))
-        incoming.check_storable(procedures.encode, made)
-        twin = made.replace(id=old.id)
-        if old.file_state == "ok" and procedures.encode(old) == procedures.encode(twin):
-            return "unchanged", None, old
-        if old.file_state == "damaged" or not (self.trusted or self.supersede):
-            return "conflict", None, old
-        if procedures.encode(old)[0] == procedures.encode(twin)[0]:
-            return "updated", twin, old
-        newer = made.id if made.id > old.id else ids.new(self.now, after=old.id)
-        return "superseded", made.replace(id=newer), old
-
     def _put_source(self, record: SourceRecord) -> None:
-        self._known = self._known or {s.id: s for s in sources.every(self.store)}
+        if self._known is None:
+            self._known = {s.id: s for s in sources.every(self.store)}
         old = self._known.get(record.id)
         record = sourcing.imported(self.store, old, record, trusted=self.trusted)
         if old != record and not self.dry_run:

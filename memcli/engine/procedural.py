@@ -11,7 +11,7 @@ from datetime import datetime
 
 from memcli.base import clock, errors, files, ids, sha256
 from memcli.base.value import as_dict
-from memcli.engine import erase, gate, intake
+from memcli.engine import erase, gate, incoming, intake
 from memcli.model import keys, labels, policy, records, redact
 from memcli.model.records import Procedure, Step
 from memcli.store import procedures
@@ -88,6 +88,31 @@ def propose(
         erase.check(w, procedures.LAYER, key, procedures.said(made), again=include_forgotten)
         procedures.put(w, made)
     return made
+
+
+def imported(
+    store: "Store", made: Procedure, now: datetime, *, replace: bool
+) -> tuple[str, Procedure | None, Procedure | None]:
+    """What an import makes of a procedure: how, as it is to be written, and what it is written over.
+
+    Another way of doing it is a new value (replace: else a conflict), and the one here goes to the archive; its record of
+    use alone is none. Raises incoming.BadLine for what no file can hold.
+    """
+    old = procedures.get(store, made.key)
+    if old is None:
+        incoming.check_storable(procedures.encode, made)
+        return "created", made, None
+    made = made.replace(name=old.name, sensitivity=max(made.sensitivity, old.sensitivity))
+    incoming.check_storable(procedures.encode, made)
+    twin = made.replace(id=old.id)
+    if old.file_state == "ok" and procedures.encode(old) == procedures.encode(twin):
+        return "unchanged", None, old
+    if old.file_state == "damaged" or not replace:
+        return "conflict", None, old
+    if procedures.encode(old)[0] == procedures.encode(twin)[0]:
+        return "updated", twin, old
+    newer = made.id if made.id > old.id else ids.new(now, after=old.id)
+    return "superseded", made.replace(id=newer), old
 
 
 def approve(
